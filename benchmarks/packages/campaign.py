@@ -141,7 +141,7 @@ def _made_up(source: Path, folder: Path) -> bool:
     """Samples to calibrate on, enough for a benchmark; False where none can be made."""
     from isomorph.api.environment import open_loader
     from isomorph.core.errors import IsomorphError
-    from isomorph.inputs.generated_samples import made_up
+    from isomorph.inputs.generated_samples import generated_samples
     from isomorph.store.input_files import write_arrays
 
     folder.mkdir()
@@ -149,7 +149,7 @@ def _made_up(source: Path, folder: Path) -> bool:
         with open_loader(in_process=False) as opener:
             opened = opener.open("candidate", str(source))
             for seed in range(_SAMPLES):
-                feeds = made_up(opened, opened.model.graph, (), {}, seed)[0].feeds
+                feeds = generated_samples(opened, opened.model.graph, (), {}, seed)[0].feeds
                 write_arrays(folder / f"{seed}.npz", feeds)
     except IsomorphError:
         return False

@@ -36,7 +36,7 @@ def trace(
     Written to the folder ``output``, it may stand in the place of a model in ``check``, on this
     machine or on another.
     """
-    from isomorph.inputs.generated_samples import made_up
+    from isomorph.inputs.generated_samples import generated_samples
     from isomorph.measure.trace_recorder import record
     from isomorph.store.trace_files import save_record
 
@@ -52,7 +52,9 @@ def trace(
     ) as loader:
         handle = loader.open("candidate", model)
         graph = handle.model.graph
-        given = loader.sample(graph.inputs) or made_up(handle, graph, (), dims or {}, seed)[0]
+        given = (
+            loader.sample(graph.inputs) or generated_samples(handle, graph, (), dims or {}, seed)[0]
+        )
         made = record(handle, given.feeds, seed=seed, oracle=oracle, on_progress=progress)
         if output is not None:
             save_record(made, Path(output))

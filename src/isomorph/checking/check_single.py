@@ -24,11 +24,11 @@ from isomorph.checking.sample_phases import (
     names_of,
 )
 from isomorph.checking.verdict import Outcome
-from isomorph.inputs.generated_samples import made_up
+from isomorph.inputs.generated_samples import generated_samples
 from isomorph.match.binding import bind_outputs, check_budget_names, check_layout_names
 from isomorph.measure import findings as output_findings
 from isomorph.measure.compare import Comparison, compare
-from isomorph.measure.first_bad_tensor import first_trouble
+from isomorph.measure.first_bad_tensor import first_bad_tensors
 from isomorph.measure.model_functions import alone
 from isomorph.measure.recorded_reference import Recording
 from isomorph.measure.screening import screened
@@ -45,7 +45,7 @@ def check_recorded(
 ) -> Report:
     """Whether a model computes outputs that were recorded elsewhere."""
     with logged_check(options, candidate) as log:
-        specs = recording.beside(candidate.model.graph)
+        specs = recording.specs_for(candidate.model.graph)
         candidate, changes = dequantize_outputs(specs, candidate, options.bind_outputs)
         graph = candidate.model.graph
         outputs = bind_outputs(specs, graph.outputs, options.bind_outputs)
@@ -62,7 +62,7 @@ def check_recorded(
         for sample in log.each_sample(samples[:1]):
             cand = evaluate_model(log, candidate, sample.feeds)
             if is_deterministic(log, cand):
-                comparison = compare(recording.subject(cand), cand, outputs, terms)
+                comparison = compare(recording.comparand(cand), cand, outputs, terms)
                 add_comparison(log, comparison, outputs)
             add_failures(log, cand)
         collectors = Collectors.of(options)
@@ -81,7 +81,7 @@ def check_alone(candidate: ModelHandle, given: Sample | None, options: CheckConf
 
             def judge(sample: Sample, bindings: Sequence[Binding]) -> Comparison:
                 model = evaluate_model(log, candidate, sample.feeds)
-                return screened(Recording.of_meaning(model), model, bindings, terms)
+                return screened(Recording.of_oracle(model), model, bindings, terms)
 
             result = judge_test_set(
                 log, alone(candidate), graph.inputs, outputs, judge=judge, terms=lambda: terms
@@ -94,17 +94,17 @@ def check_alone(candidate: ModelHandle, given: Sample | None, options: CheckConf
         for sample in log.each_sample(samples):
             model = evaluate_model(log, candidate, sample.feeds)
             if is_deterministic(log, model):
-                comparison = compare(Recording.of_meaning(model), model, outputs, terms)
+                comparison = compare(Recording.of_oracle(model), model, outputs, terms)
                 if not options.budgets:
                     comparison = single_model_reasons(comparison)
                 add_comparison(log, comparison, outputs)
                 sides = model, model
                 located = locate_once(log, collectors, sides, comparison, terms, done=located)
-                log.add(Outcome(findings=tuple(first_trouble(model, terms.false_alarm))))
+                log.add(Outcome(findings=tuple(first_bad_tensors(model, terms.false_alarm))))
                 collect_sample(log, collectors, sample, comparison, (None, model))
             add_failures(log, model)
         return final_report(log, collectors, (candidate,), (), outputs)
 
 
 def _generated(candidate: ModelHandle, options: CheckConfig) -> list[Sample]:
-    return made_up(candidate, candidate.model.graph, (), options.dims, options.seed)
+    return generated_samples(candidate, candidate.model.graph, (), options.dims, options.seed)

@@ -19,7 +19,7 @@ from isomorph.core.report import Skipped
 from isomorph.localize.locate import Located, locate
 from isomorph.localize.quantization_faults import judge_losses
 from isomorph.measure import findings as output_findings
-from isomorph.measure.calibration_range import unlike
+from isomorph.measure.calibration_range import beyond_calibration
 from isomorph.measure.compare import Comparison, Terms, compare
 from isomorph.measure.output_layout import Arrangeable
 from isomorph.measure.spread import FALSE_ALARM, MANY_DRAWS
@@ -121,7 +121,7 @@ def study_loss(
     result = replace(result, studied=True)
     if beyond:
         # More draws may decide it before the nodes have to.
-        candidate.look_closer(MANY_DRAWS)
+        candidate.draw_more(MANY_DRAWS)
         comparison = compare(reference, candidate, comparison.bindings, terms)
         result = replace(result, comparison=comparison)
         if not all(doubtful(each, terms.false_alarm) for each in _divergent(comparison)):
@@ -144,7 +144,7 @@ def _in_doubt(candidate: EvaluatedModel, comparison: Comparison, terms: Terms) -
     if not beyond:
         return any(each.verdict is Verdict.DEGRADED for each in comparison.divergences)
     # What an input loses on its own quantization grid is no node's fault.
-    clipped = unlike(candidate.model.graph, candidate.feeds)
+    clipped = beyond_calibration(candidate.model.graph, candidate.feeds)
     return not clipped and all(doubtful(each, terms.false_alarm) for each in beyond)
 
 

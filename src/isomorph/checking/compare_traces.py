@@ -24,7 +24,7 @@ from isomorph.measure.findings import of_outputs, ranked
 from isomorph.measure.ledger import Accounts
 from isomorph.measure.output_layout import Arrangeable
 from isomorph.measure.output_order import elements
-from isomorph.measure.recorded_reference import Recording, Values
+from isomorph.measure.recorded_reference import RecordedValues, Recording
 from isomorph.measure.spread import FALSE_ALARM
 from isomorph.measure.worst_sample import SEVERITY
 from isomorph.version import VERSION
@@ -56,8 +56,8 @@ def compare_values(reference: Replayed, candidate: Replayed, options: CheckConfi
     """Compare each output, then find the first tensor of equal name that differs."""
     ref, cand = recording_of(reference), recording_of(candidate)
     outputs = bind_model_outputs(reference.model, candidate.model, options.bind_outputs)
-    left = Values(model=reference.model, runs=ref.arrays, recorded=True)
-    right = Values(model=candidate.model, runs=cand.arrays, role="candidate", recorded=True)
+    left = RecordedValues(model=reference.model, runs=ref.arrays, recorded=True)
+    right = RecordedValues(model=candidate.model, runs=cand.arrays, role="candidate", recorded=True)
     channels = reference.model.channels_last != candidate.model.channels_last
     terms = Terms(
         false_alarm=FALSE_ALARM,

@@ -11,7 +11,7 @@ import numpy as np
 from isomorph.checking.verdict import Claim, Outcome, claims_of
 from isomorph.core.divergence import Verdict
 from isomorph.match.axis_layout import moves_channels
-from isomorph.measure.dataset import Found, measure
+from isomorph.measure.dataset import DatasetResult, measure
 from isomorph.measure.model_functions import Feeds, Sides, outputs_on
 from isomorph.measure.output_order import unordered
 
@@ -106,7 +106,7 @@ def pair_functions(prepared: PreparedPair) -> Sides:
     )
 
 
-def _result(log: CheckLog, data: DataSet, found: Found) -> TestSetResult:
+def _result(log: CheckLog, data: DataSet, found: DatasetResult) -> TestSetResult:
     """Enter the samples that are not examined; the others are entered when they are."""
     examined = {sample.origin for sample in found.examined}
     unjudged = {name: why for name, why in found.unjudged.items() if name not in examined}
@@ -131,7 +131,7 @@ def _result(log: CheckLog, data: DataSet, found: Found) -> TestSetResult:
     )
 
 
-def _divergent(found: Found) -> bool:
+def _divergent(found: DatasetResult) -> bool:
     return any(
         each.verdict is Verdict.DIVERGENT
         for comparison in found.judged.values()

@@ -10,7 +10,7 @@ from isomorph.checking.check_single import check_alone, check_recorded
 from isomorph.checking.check_trace import check_replayed
 from isomorph.checking.loader import is_trace_of_model, recorded
 from isomorph.core.errors import UsageError
-from isomorph.measure.parallel import at_once
+from isomorph.measure.parallel import run_parallel
 from isomorph.measure.recorded_reference import Recording
 
 if TYPE_CHECKING:
@@ -77,5 +77,7 @@ def open_pair(loader: Loader, reference: Any, candidate: Any) -> tuple[ModelHand
 
     files = all(isinstance(each, (str, Path)) for each in (reference, candidate))
     apart = files and loader.host.isolation == "process"
-    at_once(lambda: load("candidate", candidate), lambda: load("reference", reference), apart=apart)
+    run_parallel(
+        lambda: load("candidate", candidate), lambda: load("reference", reference), apart=apart
+    )
     return found["reference"], found["candidate"]

@@ -14,7 +14,7 @@ from isomorph.diagnose.crash_bisect import with_crashing_node
 from isomorph.diagnose.randomness import randomness_finding
 from isomorph.measure import findings as output_findings
 from isomorph.measure import input_layout, overflow
-from isomorph.measure.determinism import of_trembling, unsteady
+from isomorph.measure.determinism import compare_repeated_runs, repeated_rounding_finding
 from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.measure.undecided_branches import of_decisions
 
@@ -72,7 +72,7 @@ def layout_outcome(arranged: ArrangedFeeds) -> Outcome:
 
 def check_determinism(*models: EvaluatedModel) -> Determinism:
     """Run each model twice; a random reference leaves nothing to compare with."""
-    seen = [(each, unsteady(each)) for each in models]
+    seen = [(each, compare_repeated_runs(each)) for each in models]
     random = {each.role: (each, found.random) for each, found in seen if found.random}
     findings: list[Finding] = []
     claims: list[Claim] = []
@@ -82,7 +82,9 @@ def check_determinism(*models: EvaluatedModel) -> Determinism:
         findings.append(randomness_finding(model, outputs))
         claims.append(Claim(verdict=verdict, reason=f"the {role} is random"))
     findings += [
-        of_trembling(each.role, found.trembling) for each, found in seen if found.trembling
+        repeated_rounding_finding(each.role, found.rounding_only)
+        for each, found in seen
+        if found.rounding_only
     ]
     for each in models:
         if each.handle is not None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from isomorph.core.errors import UsageError
 from isomorph.core.report import Binding, Finding, FindingEffect, FindingStatus
-from isomorph.inputs.generated_samples import made_up, of_other_sizes
+from isomorph.inputs.generated_samples import generated_samples, samples_of_other_sizes
 from isomorph.match.binding import bind_inputs, bind_model_outputs, bind_outputs
 from isomorph.match.dequantized_graph import GRID_OF_RESULT, GRIDS_READ
 from isomorph.sessions.dequantized_session import calibrated, clipped, grids, reach
@@ -81,17 +81,17 @@ class DequantizedPair:
         for change in self.changes:
             yield change.finding
 
-    def made_up(
+    def generated_samples(
         self, inputs: Sequence[Binding], dims: Mapping[str, int], seed: int
     ) -> list[Sample]:
         """Generated samples, mapped to the range that the candidate was calibrated for.
 
         The calibration data is unknown, but its values filled that range and none lay beyond.
         """
-        drawn = made_up(self.reference, self.candidate.model.graph, inputs, dims, seed)
+        drawn = generated_samples(self.reference, self.candidate.model.graph, inputs, dims, seed)
         return self._calibrated(drawn, inputs)
 
-    def of_other_sizes(
+    def samples_of_other_sizes(
         self,
         inputs: Sequence[Binding],
         dims: Mapping[str, int],
@@ -100,7 +100,9 @@ class DequantizedPair:
     ) -> list[Sample]:
         """Samples with other sizes of the axes that are dynamic on both sides."""
         there = self.candidate.model.graph
-        drawn = of_other_sizes(self.reference.model, there, inputs, dims, seed, stated=stated)
+        drawn = samples_of_other_sizes(
+            self.reference.model, there, inputs, dims, seed, stated=stated
+        )
         return self._calibrated(drawn, inputs)
 
     def _calibrated(self, drawn: list[Sample], inputs: Sequence[Binding]) -> list[Sample]:

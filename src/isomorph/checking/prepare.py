@@ -67,12 +67,14 @@ class PreparedPair:
 
     def generated_samples(self) -> list[Sample]:
         """Samples from the signatures, for models that come without inputs."""
-        return self.interface.made_up(self.inputs, self.options.dims, self.options.seed)
+        return self.interface.generated_samples(self.inputs, self.options.dims, self.options.seed)
 
     def samples_of_other_sizes(self) -> list[Sample]:
         """Samples with other sizes of the axes that are dynamic on both sides."""
         options = self.options
-        return self.interface.of_other_sizes(self.inputs, options.dims, options.seed, options.sizes)
+        return self.interface.samples_of_other_sizes(
+            self.inputs, options.dims, options.seed, options.sizes
+        )
 
     def evaluated(self, handle: ModelHandle, feeds: Mapping[str, Array]) -> EvaluatedModel:
         """One of the two models on these feeds."""
@@ -87,12 +89,12 @@ class PreparedPair:
     def layouts(self, reference: EvaluatedModel) -> tuple[Layout, ...]:
         """The order of axes of each input that the candidate takes in another one."""
         graph = self.candidate.model.graph
-        taker = input_layout.Taker(
+        taker = input_layout.CandidateInputs(
             inputs=graph.inputs,
             outputs=list(dict.fromkeys(spec.name for spec in graph.outputs)),
             oracle=self.candidate.oracle,
         )
-        return input_layout.settle(reference, taker, self.inputs, self.options.layouts)
+        return input_layout.choose_layouts(reference, taker, self.inputs, self.options.layouts)
 
     def arrange(
         self, reference: EvaluatedModel, layouts: Sequence[Layout] | None = None

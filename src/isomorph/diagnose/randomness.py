@@ -10,7 +10,7 @@ from isomorph import registry
 from isomorph.diagnose.diagnose import with_diagnosis
 from isomorph.diagnose.rerun import Reruns
 from isomorph.diagnose.runtime_faults import whole_run_context
-from isomorph.measure.determinism import of_randomness
+from isomorph.measure.determinism import nondeterminism_finding
 from isomorph.measure.spread import FALSE_ALARM
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def randomness_finding(evaluated: EvaluatedModel, outputs: Sequence[str]) -> Finding:
     """The finding about a random model, with its experiments where sessions can be opened."""
     graph = evaluated.model.graph
-    finding = of_randomness(evaluated.role, graph, outputs)
+    finding = nondeterminism_finding(evaluated.role, graph, outputs)
     if evaluated.handle is None or not graph.nodes:
         return finding
     trials = Reruns(evaluated, outputs, FALSE_ALARM)

@@ -1,1 +1,1 @@
-"""What models are fed with: given, generated, or read from a data set."""
+"""The inputs of models: given, generated, or read from a data set."""

@@ -1,4 +1,4 @@
-"""Many samples from a folder or a file, one at a time: never all of them are in memory."""
+"""Read many samples from a folder or a file, one at a time, to save memory."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _SHARE_OF_MEMORY = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """One sample with all arrays of its file, those that are no inputs included."""
+    """One sample with all arrays of its file, including those that are no inputs."""
 
     sample: Sample
     arrays: Mapping[str, Array]
     repeats: bool = False
-    """Whether rows stand in it that an earlier sample held, to fill the last batch."""
+    """Whether it repeats rows of an earlier sample, to fill the last batch."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class DataSet:
     left_over: dict[str, int] = field(default_factory=dict)
 
     def samples(self, specs: Sequence[TensorSpec], dims: Mapping[str, int]) -> Iterator[Drawn]:
-        """Every sample in the order of the files' names, each fitted to the model's inputs."""
+        """Yield every sample in the order of the file names, fitted to the model's inputs."""
         for place, path in enumerate(self.files):
             try:
                 yield from self._of_file(path, specs, dims)
@@ -56,7 +56,7 @@ class DataSet:
                 raise self._named(error, place) from error
 
     def skipped(self) -> tuple[Skipped, ...]:
-        """The rows that fill no batch of the model, once all samples were drawn."""
+        """Return the rows that fill no batch of the model, after all samples were read."""
         return tuple(
             Skipped(what=f"the last {rows} rows of {name}", why="they do not fill a batch")
             for name, rows in self.left_over.items()
@@ -81,20 +81,20 @@ class DataSet:
             yield Drawn(sample=sample, arrays=feed, repeats=index >= cut.count)
 
     def _named(self, error: IsomorphError, place: int) -> IsomorphError:
-        """The same error with the file that it is about, and its place among the files."""
-        told = f"file {place + 1} of {len(self.files)}"
+        """Return the same error with its file and the position of the file."""
+        position = f"file {place + 1} of {len(self.files)}"
         return type(error)(
             error.code,
             error.what,
             file=error.file or str(self.files[place]),
-            where=f"{told}, {error.where}" if error.where else told,
+            where=f"{position}, {error.where}" if error.where else position,
             why=error.why,
             fix=error.fix,
         )
 
 
 def data_set(path: Path, *, memory: int | None = None, spare: bool = False) -> DataSet:
-    """What the user named: a folder with files of arrays, or one such file."""
+    """Open a folder with files of arrays, or one such file."""
     folder = kind_of(path, error=UsageError) == "folder"
     files = sorted(_files(path), key=lambda each: each.name) if folder else [path]
     if not files:

@@ -1,4 +1,4 @@
-"""Sizes of dynamic axes to try besides the usual ones: what is declared free must be free."""
+"""Choose sizes of dynamic axes to try besides the usual ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Shapes = Mapping[str, Sequence["Dimension"] | None]
 
 
 def free_axes(graph: Graph, others: Shapes) -> dict[str, int]:
-    """The axes that neither side fixes, by name, each with its place in its tensor."""
+    """Return the axes that neither model fixes, by name, with their position in the tensor."""
     found: dict[str, int] = {}
     fixed: set[str] = set()
     for spec in graph.inputs:
@@ -39,26 +39,26 @@ def other_sizes(
     bound: Mapping[str, int],
     stated: Mapping[str, Sequence[int]] | None,
 ) -> list[dict[str, int]]:
-    """Sizes to try, the smallest first; ``bound`` are axes whose size the user has settled."""
+    """Return sizes to try, the smallest first; ``bound`` are axes whose size the user stated."""
     free = {name: at for name, at in free_axes(graph, others).items() if name not in bound}
     if stated is not None:
         _refuse_unknown(stated, free)
         combined = product(*([(axis, size) for size in sizes] for axis, sizes in stated.items()))
-        wanted = [dict(pairs) for pairs in combined if pairs]
-        return list(SIZE_COMBINATIONS.first(sorted(wanted, key=_volume)))
+        combinations = [dict(pairs) for pairs in combined if pairs]
+        return list(SIZE_COMBINATIONS.first(sorted(combinations, key=_volume)))
     return list(_usual(free))
 
 
 def _usual(free: Mapping[str, int]) -> Iterator[dict[str, int]]:
-    """The batch alone, then everything else: so that a fault says which of them it hangs on."""
+    """Yield sizes of the batch alone, then of all others, to separate their faults."""
     batch = [name for name, place in free.items() if place == 0]
-    rest = [name for name in free if name not in batch]
+    others = [name for name in free if name not in batch]
     if batch:
         yield dict.fromkeys(batch, 1)
         yield dict.fromkeys(batch, DEFAULT_BATCH + 1)
-    if rest:
-        # A multiple: images and lengths are often halved on the way, and must come out even.
-        yield dict.fromkeys(rest, 2 * DEFAULT_SIZE)
+    if others:
+        # A multiple: images and lengths are often halved, and must stay even.
+        yield dict.fromkeys(others, 2 * DEFAULT_SIZE)
 
 
 def _volume(sizes: Mapping[str, int]) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""The arrays a model is fed with: found for every input, of its type, and told in the report."""
+"""The arrays that a model is fed with: one for every input, of its declared type."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Sample:
     """One set of inputs, by name, and where it came from.
 
     ``sizes`` are those of dynamic axes, where the sample tries others than the usual ones;
-    ``origin`` is for people to read, ``kind`` for decisions.
+    ``origin`` is text for a report, and ``kind`` is used for decisions.
     """
 
     origin: str
@@ -34,7 +34,7 @@ class Sample:
 
 
 def from_given(specs: Sequence[TensorSpec], given: Mapping[str, Array]) -> dict[str, Array]:
-    """The user's arrays under the names of the model's inputs, checked against its signature."""
+    """Return the user's arrays by the model's input names, checked against its signature."""
     given, names = named(specs, given), [spec.name for spec in specs]
     for name in given:
         if name not in names:
@@ -53,7 +53,11 @@ def from_given(specs: Sequence[TensorSpec], given: Mapping[str, Array]) -> dict[
 
 
 def named(specs: Sequence[TensorSpec], given: Mapping[str, Array]) -> Mapping[str, Array]:
-    """An only array is the only input's, whatever its name; numbers as names are places."""
+    """Map given arrays to input names.
+
+    A single array belongs to the single input, whatever its name; names that are numbers are
+    positions.
+    """
     if len(specs) == 1 and len(given) == 1 and specs[0].name not in given:
         given = {specs[0].name: next(iter(given.values()))}
     names = [spec.name for spec in specs]
@@ -63,7 +67,7 @@ def named(specs: Sequence[TensorSpec], given: Mapping[str, Array]) -> Mapping[st
 
 
 def fitted(spec: TensorSpec, array: Array) -> Array:
-    """``array`` in the declared type, provided that no value changes by it beyond rounding."""
+    """Convert an array to the declared type; raise if values would change beyond rounding."""
     declared = spec.dtype
     if declared is None or declared == "string" or str(array.dtype) == declared:
         return array
@@ -84,7 +88,7 @@ def fitted(spec: TensorSpec, array: Array) -> Array:
 def carried_over(
     feeds: Mapping[str, Array], bindings: Sequence[Binding], specs: Sequence[TensorSpec]
 ) -> dict[str, Array]:
-    """The reference's feeds under the candidate's names and types."""
+    """Return the reference's feeds under the candidate's names and types."""
     by_name = {spec.name: spec for spec in specs}
     return {
         pair.candidate: fitted(by_name[pair.candidate], feeds[pair.reference]) for pair in bindings
@@ -92,7 +96,7 @@ def carried_over(
 
 
 def summaries(feeds: Mapping[str, Array], origin: str) -> tuple[InputSummary, ...]:
-    """What the report keeps of the inputs."""
+    """Return the summaries of the inputs for the report."""
     return tuple(
         InputSummary(
             name=name,
@@ -113,7 +117,7 @@ def _digest(array: Array) -> str:
 def _check_shape(spec: TensorSpec, array: Array, sizes: dict[str, tuple[str, int]]) -> None:
     if spec.shape is None:
         return
-    told = "×".join("?" if size is None else str(size) for size in spec.shape) or "scalar"
+    declared = "×".join("?" if size is None else str(size) for size in spec.shape) or "scalar"
     fits = len(spec.shape) == array.ndim and all(
         not isinstance(size, int) or size == real
         for size, real in zip(spec.shape, array.shape, strict=True)
@@ -122,7 +126,7 @@ def _check_shape(spec: TensorSpec, array: Array, sizes: dict[str, tuple[str, int
         raise UsageError(
             "INPUT_SHAPE",
             f"input {spec.name!r} has shape {'×'.join(map(str, array.shape)) or 'scalar'}",
-            why=f"the model declares {told}",
+            why=f"the model declares {declared}",
         )
     for size, real in zip(spec.shape, array.shape, strict=True):
         if isinstance(size, str):

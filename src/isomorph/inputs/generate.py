@@ -1,7 +1,7 @@
-"""Inputs made up from a signature: seeded, valid, and sensible for what they feed.
+"""Generate seeded, valid inputs from a signature.
 
 Integers that select rows of a table stay inside it (the size is read from the graph), masks
-keep something visible, lengths stay within the sequence.
+keep some elements, lengths stay within the sequence.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 DEFAULT_BATCH = 2
 DEFAULT_SIZE = 16
 SAMPLES = ("normal", "uniform")
-"""The distributions of the made-up samples: N(0, 1), and 0…1 as of an image."""
+"""The distributions of generated samples: N(0, 1), and 0…1 as of an image."""
 
 DECIDING = ("negative", "wide")
-"""Further ones for models that decide on values: −1…0, and N(0, 10²). Each may reach a branch."""
+"""Further distributions for models that branch on values: −1…0, and N(0, 10²)."""
 
 _NORMAL = frozenset({"normal", "wide"})
 _FACTORS = {"negative": -1.0, "wide": 10.0}
@@ -38,7 +38,7 @@ def generate(
     seed: int,
     other_shapes: Mapping[str, Sequence[int | str | None] | None] | None = None,
 ) -> dict[str, Array]:
-    """One feed per input of ``graph``; ``other_shapes`` are what the other side declares."""
+    """Generate one array per input; ``other_shapes`` are those that the other model declares."""
     _refuse_unknown(dims, graph, (other_shapes or {}).values())
     known = dict(dims)
     shapes = []
@@ -50,7 +50,7 @@ def generate(
                 fix="give the inputs: --inputs FILE.npz",
             )
         shapes.append(concrete_shape(spec, known, (other_shapes or {}).get(spec.name)))
-    # The axis behind the batch is that of the sequence, wherever lengths speak of one.
+    # Where an input holds lengths, they are those of the axis after the batch.
     sequence = max((shape[1] for shape in shapes if len(shape) > 1), default=DEFAULT_SIZE)
     feeds = {}
     for position, (spec, shape) in enumerate(zip(graph.inputs, shapes, strict=True)):
@@ -64,7 +64,7 @@ def _refuse_unknown(
     graph: Graph,
     others: Iterable[Sequence[int | str | None] | None],
 ) -> None:
-    """A size for an axis that no input has would bind nothing, in silence."""
+    """Raise a ``UsageError`` for a size of an axis that no input has."""
     axes = {axis_name(spec.name, axis, size): None for spec in graph.inputs
             for axis, size in enumerate(spec.shape or ()) if not isinstance(size, int)}  # fmt: skip
     elsewhere = {size for shape in others for size in shape or () if isinstance(size, str)}
@@ -79,16 +79,16 @@ def _refuse_unknown(
 
 
 def axis_name(tensor: str, axis: int, size: str | None) -> str:
-    """What a user calls a dynamic axis: its own name, or tensor and place."""
+    """Return the name of a dynamic axis: its own, or that of the tensor with its position."""
     return size or f"{tensor}.{axis}"
 
 
 def concrete_shape(
     spec: TensorSpec, known: dict[str, int], other: Sequence[int | str | None] | None = None
 ) -> tuple[int, ...]:
-    """Sizes for dynamic axes: stated, as the other side declares, else a default by place.
+    """Choose sizes for dynamic axes: stated, declared by the other model, or a default.
 
-    One name is one size: what is chosen first is remembered in ``known``.
+    One name has one size: the first choice is kept in ``known``.
     """
     if spec.shape is None:
         raise UsageError(
@@ -128,7 +128,7 @@ def _draw(
         return _integers(graph, spec, shape, random, sequence).astype(dtype)
     bound = table_size(graph, spec.name)
     if bound is not None:
-        # Keras declares the numbers of words as floats, and casts them before it looks them up.
+        # Keras declares token numbers as floats, and casts them before it looks them up.
         return random.integers(0, max(bound, 1), size=shape).astype(_float_type(dtype))
     values = random.standard_normal(shape) if sample in _NORMAL else random.random(shape)
     values *= _FACTORS.get(sample, 1.0)
@@ -147,7 +147,7 @@ def _float_type(dtype: str) -> np.dtype[Any]:
 
 
 def _mask(shape: tuple[int, ...], random: np.random.Generator) -> Array:
-    """What stays visible: a prefix of the last axis, at least half of it."""
+    """Return a mask that keeps a prefix of the last axis, at least half of it."""
     if not shape:
         return np.ones(shape, bool)
     length = shape[-1]
@@ -177,7 +177,7 @@ def _integers(
 
 
 def _lengths(longest: int, shape: tuple[int, ...], random: np.random.Generator) -> Array:
-    """At least half of the sequence each, and one of them all of it, which some models expect."""
+    """Return lengths of at least half the sequence; one has full length, as some models expect."""
     found = random.integers(max(1, longest // 2), longest + 1, size=shape)
     if found.size:
         found.reshape(-1)[0] = longest
@@ -185,7 +185,7 @@ def _lengths(longest: int, shape: tuple[int, ...], random: np.random.Generator) 
 
 
 def table_size(graph: Graph, tensor: str) -> int | None:
-    """The number of rows of the smallest table that ``tensor`` selects from, if it does."""
+    """Return the number of rows of the smallest table that ``tensor`` selects from, if any."""
     found: list[int] = []
     for node in _readers(graph, tensor):
         rows = _rows(graph, node, tensor)
@@ -216,7 +216,7 @@ def _rows(graph: Graph, node: Node, tensor: str) -> int | None:
 
 
 def _sequence_length(graph: Graph, tensor: str) -> int | None:
-    """The time steps of the recurrent node whose ``sequence_lens`` this input is."""
+    """Return the time steps of the recurrent node whose ``sequence_lens`` this input is."""
     for node in _readers(graph, tensor):
         if node.op in {"LSTM", "GRU", "RNN"} and len(node.inputs) > 4 and node.inputs[4] == tensor:
             spec = graph.tensors.get(node.inputs[0])

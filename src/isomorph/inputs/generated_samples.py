@@ -1,4 +1,4 @@
-"""Samples for models that come without inputs."""
+"""Generate samples for models without given inputs."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ if TYPE_CHECKING:
 
 
 VALID = "valid values"
-"""How values of integers, truths and words are told: within what the graph can take."""
+"""The description of integers, booleans and strings that the graph accepts."""
 
 _BRANCHES = frozenset({"If", "Case"})
 
 
-def made_up(
-    opened: ModelHandle,
+def generated_samples(
+    handle: ModelHandle,
     other: Graph,
     inputs: Sequence[Binding],
     dims: Mapping[str, int],
     seed: int,
 ) -> list[Sample]:
-    """From the model's signature; a size that only the ``other`` side fixes is taken from it.
+    """Generate samples from a model's signature, with sizes that only ``other`` fixes.
 
-    Where the model refuses the usual sizes of its dynamic axes, they are those that it takes.
+    Where the model rejects the usual sizes of its dynamic axes, accepted ones are used.
     """
-    model, shapes = opened.model, _shapes(other, inputs)
-    sizes = accepted_sizes(opened, shapes, dims, seed)
+    model, shapes = handle.model, _shapes(other, inputs)
+    sizes = accepted_sizes(handle, shapes, dims, seed)
     dims = {**dims, **sizes}
     has_floats = takes_floats(model)
-    wanted = SAMPLES if has_floats else SAMPLES[:1]
-    words = {} if has_floats else {SAMPLES[0]: VALID}
+    distributions = SAMPLES if has_floats else SAMPLES[:1]
+    labels = {} if has_floats else {SAMPLES[0]: VALID}
     if has_floats and decides(model):
-        wanted = (*wanted, *DECIDING)
+        distributions = (*distributions, *DECIDING)
     return [
         Sample(
-            origin=f"generated: {words.get(sample, sample)}, seed {seed}{sizes_text(sizes)}",
+            origin=f"generated: {labels.get(sample, sample)}, seed {seed}{sizes_text(sizes)}",
             feeds=generate(model.graph, dims, sample=sample, seed=seed, other_shapes=shapes),
             kind=InputKind.GENERATED,
         )
-        for sample in wanted
+        for sample in distributions
     ]
 
 
-def of_other_sizes(
+def samples_of_other_sizes(
     model: Model,
     other: Graph,
     inputs: Sequence[Binding],
@@ -61,12 +61,12 @@ def of_other_sizes(
     *,
     stated: Mapping[str, Sequence[int]] | None = None,
 ) -> list[Sample]:
-    """One sample for each other size of the axes that are dynamic on both sides."""
+    """Generate one sample for each other size of the axes that are dynamic in both models."""
     shapes = _shapes(other, inputs)
-    word = SAMPLES[0] if takes_floats(model) else VALID
+    label = SAMPLES[0] if takes_floats(model) else VALID
     return [
         Sample(
-            origin=f"generated: {word}, seed {seed}, "
+            origin=f"generated: {label}, seed {seed}, "
             + ", ".join(f"{axis}={size}" for axis, size in sizes.items()),
             feeds=generate(
                 model.graph, {**dims, **sizes}, sample=SAMPLES[0], seed=seed, other_shapes=shapes
@@ -79,12 +79,12 @@ def of_other_sizes(
 
 
 def takes_floats(model: Model) -> bool:
-    """Whether an input is drawn from a distribution; all others have values that are valid."""
+    """Whether an input is drawn from a distribution rather than from valid integers."""
     return any("float" in (spec.dtype or "") for spec in model.graph.inputs)
 
 
 def decides(model: Model) -> bool:
-    """Whether what is computed may hang on values: a branch, or Python that decides."""
+    """Whether the computation may depend on values: a branch, or Python control flow."""
     return model.runs_python or any(node.op in _BRANCHES for node in model.graph.nodes)
 
 

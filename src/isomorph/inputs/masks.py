@@ -1,7 +1,7 @@
-"""What a graph does with masks and lengths: which value of a mask hides, how long a row may be.
+"""How a graph uses masks and lengths: which value of a mask hides, how long a row may be.
 
-Read off the graph's own use of an input, through casts and comparisons, to where something is
-filled with a number that no softmax sees; the name decides only where the graph does not say.
+This is read from the graph's use of an input, through casts and comparisons, up to where elements
+are filled with a number that a softmax ignores; the name decides only where the graph does not.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ TRANSPARENT = frozenset(
     {"Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten", "Expand",
      "Slice", "Split", "Clip", "Dropout"}
 )  # fmt: skip
-"""What hands on the numbers of an input."""
+"""Operators that pass on the values of an input."""
 _JOINING = frozenset({"And", "Or", "Min", "Max", "BitwiseAnd", "BitwiseOr"})
 _COMPARED = frozenset({"Less", "LessOrEqual", "Greater", "GreaterOrEqual"})
 UNSEEN = math.log(2.0**-149)
-"""Below this the exponential is no float32 any more: what is added to a score hides it."""
+"""Below this the exponential is zero in float32: adding it to a score hides the element."""
 _MASK_OF_ATTENTION = 3
 _HIDING_WORDS = ("padding", "ignore", "masked", "pad_mask")
 
 
 def hidden_by(graph: Graph, tensor: str, *, name: str | None = None) -> bool | None:
-    """Whether true or one hides an element (True) or keeps it (False); None if nobody says.
+    """Whether true or one hides an element (True) or keeps it (False); None if unknown.
 
-    Without a ``name``, only what fills scores for a softmax counts: zeros may be any number's.
+    Without a ``name``, only fills of scores for a softmax count: zeros may have other uses.
     """
     found = next(_uses(graph, tensor, frozenset(), flipped=False), None)
     if name is not None and found is None:
@@ -42,7 +42,7 @@ def hidden_by(graph: Graph, tensor: str, *, name: str | None = None) -> bool | N
 def _uses(
     graph: Graph, tensor: str, seen: frozenset[str], *, flipped: bool, by_zero: bool = False
 ) -> Iterator[bool]:
-    """Every place where the mask decides, as whether true hides there."""
+    """Yield for every use of the mask whether true hides there."""
     if tensor in seen:
         return
     seen |= {tensor}
@@ -60,7 +60,7 @@ def _uses(
 
 
 def _decides(graph: Graph, node: Node, tensor: str, *, by_zero: bool) -> bool | None:
-    """Whether true hides, where this node fills, adds or multiplies by the mask."""
+    """Whether true hides, if this node fills, adds or multiplies by the mask."""
     if node.op == "Attention":
         is_mask = node.inputs.index(tensor) == _MASK_OF_ATTENTION
         return False if is_mask and _kind(graph, tensor) == "bool" else None
@@ -75,7 +75,7 @@ def _decides(graph: Graph, node: Node, tensor: str, *, by_zero: bool) -> bool | 
 
 
 def _filled(graph: Graph, node: Node, tensor: str, *, by_zero: bool) -> bool | None:
-    """Which of the two values of a choice is no value at all."""
+    """Return which of the two values of a selection hides the element."""
     if len(node.inputs) == 3 and node.inputs[0] == tensor:
         taken, other = (_number(graph, node, place) for place in (1, 2))
     elif len(node.inputs) == 2 and node.inputs[1] == tensor:
@@ -90,7 +90,7 @@ def _filled(graph: Graph, node: Node, tensor: str, *, by_zero: bool) -> bool | N
 
 
 def _turns(graph: Graph, node: Node, tensor: str) -> bool | None:
-    """Whether a node that hands the mask on turns it round; None where it does not hand it on."""
+    """Whether a node inverts the mask that it passes on; None where it does not pass it on."""
     first = node.inputs[0] == tensor
     if node.op in TRANSPARENT:
         return False if first else None
@@ -104,13 +104,13 @@ def _turns(graph: Graph, node: Node, tensor: str) -> bool | None:
     if node.op == "Greater" and first and number is not None:
         return False
     if node.op == "Sub" and number == 1:
-        # "other − self" of PyTorch has its number behind, and means the same.
+        # PyTorch's rsub has its number last, and computes the same.
         return True if not first or "rsub" in node.native_op else None
     return None
 
 
 def longest(graph: Graph, tensor: str, *, depth: int = 4) -> int | None:
-    """The size of the range that an input of lengths is compared with; 0 if that is dynamic."""
+    """Return the size of the range that lengths are compared with; 0 if that is dynamic."""
     for node in graph.nodes:
         if tensor not in node.inputs:
             continue
@@ -126,11 +126,13 @@ def longest(graph: Graph, tensor: str, *, depth: int = 4) -> int | None:
 
 
 def _range(graph: Graph, tensor: str) -> int | None:
-    """How many numbers a range has, also in another shape; 0 where the graph does not say."""
-    held = graph.constants.get(tensor)
-    if held is not None:
-        counts = held.values is not None and list(held.values) == list(range(len(held.values)))
-        return len(held.values or ()) if counts and len(held.values or ()) > 1 else None
+    """Return how many numbers a range has, in any shape; 0 where it is dynamic."""
+    constant = graph.constants.get(tensor)
+    if constant is not None:
+        counts = constant.values is not None and list(constant.values) == list(
+            range(len(constant.values))
+        )
+        return len(constant.values or ()) if counts and len(constant.values or ()) > 1 else None
     maker = next((node for node in graph.nodes if tensor in node.outputs), None)
     if maker is None:
         return None
@@ -141,11 +143,11 @@ def _range(graph: Graph, tensor: str) -> int | None:
 
 
 def _number(graph: Graph, node: Node, place: int) -> float | None:
-    """The single number at this place, be it stored or told."""
+    """Return the single number at this input, stored or as an attribute."""
     if place < len(node.inputs):
-        held = graph.constants.get(node.inputs[place])
-        single = held is not None and held.values is not None and len(held.values) == 1
-        value = held.values[0] if single and held is not None and held.values else None
+        constant = graph.constants.get(node.inputs[place])
+        single = constant is not None and constant.values is not None and len(constant.values) == 1
+        value = constant.values[0] if single and constant is not None and constant.values else None
     else:
         value = node.attributes.get("other", node.attributes.get("value"))
     return float(value) if isinstance(value, (int, float)) else None

@@ -19,7 +19,7 @@ from isomorph.core.trace import Noise
 from isomorph.measure.budget_check import judge, stored_rounding
 from isomorph.measure.distance import is_inexact, widen
 from isomorph.measure.noise_draws import spreads
-from isomorph.measure.output_layout import spread_through
+from isomorph.measure.output_layout import rearranged_spread
 from isomorph.measure.spread import FALSE_ALARM, Spread, merged
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def compared(
     spread = _spread(matcher.reference, span.reference, left, ref, seed)
     other = _spread(matcher.candidate, span.candidate, right, cand, seed)
     part = judge(
-        cand, turned, merged(spread_through(span.moved, spread), other),
+        cand, turned, merged(rearranged_spread(span.moved, spread), other),
         dtype=dtype, derivation="", false_alarm=FALSE_ALARM,
     )  # fmt: skip
     return (turned, cand) if part.budget.within is Judgment.NO else None

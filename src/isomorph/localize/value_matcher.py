@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from isomorph.match.tensor_capture import DRAWS, TensorCapture
 from isomorph.match.value_match import ValueMatcher
-from isomorph.measure.parallel import at_once
+from isomorph.measure.parallel import run_parallel
 
 
 def match_captures(
@@ -16,5 +16,5 @@ def match_captures(
     same_axes: bool = False,
 ) -> ValueMatcher:
     """Compute both captures; in parallel where their workers are ``apart``."""
-    at_once(lambda: reference.compute(draws), lambda: candidate.compute(draws), apart=apart)
+    run_parallel(lambda: reference.compute(draws), lambda: candidate.compute(draws), apart=apart)
     return ValueMatcher(reference, candidate, same_axes=same_axes)

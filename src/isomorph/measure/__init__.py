@@ -1,1 +1,1 @@
-"""Distances, budgets and the verdict."""
+"""Measure distances, derive budgets and decide verdicts."""

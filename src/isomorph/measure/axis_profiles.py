@@ -1,4 +1,4 @@
-"""Where along an output's axes the error sits: by time step, by channel, over all samples."""
+"""The error along each axis of an output (time steps, channels), over all samples."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Profiles:
         self._inputs: dict[int, str | None] = {}
 
     def add(self, actual: Array, expected: Array, feeds: Mapping[str, Array]) -> None:
-        """Take in one sample; only its finite values count."""
+        """Add one sample; only its finite values count."""
         lengths = {
             size: name
             for name, array in reversed(list(feeds.items()))
@@ -66,14 +66,14 @@ class Profiles:
 
 
 def _axes(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """All but the batch: the first axis, unless a batch of one may stand behind it."""
+    """Return all axes but the batch, which is the first unless a later axis may be it."""
     # Recurrent layers of several frameworks take (time, batch, features).
     time_first = len(shape) >= 3 and 1 in shape[1:-1]
     return tuple(range(0 if time_first else 1, len(shape)))
 
 
 def _sum(before: Array | None, now: Array) -> Array:
-    """Sequences may differ in length: the sums are as long as the longest."""
+    """Add sums of sequences of different lengths; the result is as long as the longest."""
     if before is None:
         return now
     longer, shorter = (before, now) if before.size >= now.size else (now, before)

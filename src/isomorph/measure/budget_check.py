@@ -1,4 +1,4 @@
-"""A distance against its budget: is the largest of them explained?"""
+"""Compare a distance with its budget, element by element."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
 _REAL_ROUNDING = 8.0
-"""Measured rounding is two to four times smaller than its noise, and at most so many times."""
+"""Measured rounding is two to four times smaller than its noise, and at most this many times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Held:
-    """Two arrays and how far each element of them may be apart."""
+class _Compared:
+    """Two arrays and the allowed difference of each element."""
 
     actual: Array
     expected: Array
@@ -54,7 +54,7 @@ def judge(
     flushed: bool = True,
     false_alarm: float,
 ) -> ErrorTerm:
-    """Measure, and hold every element against ``scale`` · threshold · its deviation + ``floor``.
+    """Measure, and compare every element with ``scale`` · threshold · its deviation + ``floor``.
 
     ``stored``: at least one side went through the type; two results of float64 did not.
     ``flushed``: at least one side is a run, which may have flushed a number to zero.
@@ -97,16 +97,21 @@ def judge(
             blind=0
             if exact
             else _blind(
-                _Held(actual=actual, expected=expected, allowed=allowed), limit, dtype, false_alarm
+                _Compared(actual=actual, expected=expected, allowed=allowed),
+                limit,
+                dtype,
+                false_alarm,
             ),
         ),
     )
 
 
-def rounded_apart(one: Array, two: Array, spread: Spread | None, *, false_alarm: float) -> bool:
-    """Whether rounding explains how far two runs of one tensor are apart; not where none is known.
+def explained_by_rounding(
+    one: Array, two: Array, spread: Spread | None, *, false_alarm: float
+) -> bool:
+    """Whether rounding explains the difference of two runs of one tensor; False if unknown.
 
-    Both rounded, so the two of them may be as far apart as two draws.
+    Both runs round, so they may differ as much as two draws.
     """
     if spread is None or one.shape != two.shape:
         return False
@@ -115,10 +120,10 @@ def rounded_apart(one: Array, two: Array, spread: Spread | None, *, false_alarm:
     return part.budget.within is Judgment.YES
 
 
-def judge_by_word(actual: Array, expected: Array, budget: float, *, dtype: str) -> ErrorTerm:
-    """Hold every element against the budget that the user stated, absolute, for this output.
+def judge_stated_budget(actual: Array, expected: Array, budget: float, *, dtype: str) -> ErrorTerm:
+    """Compare every element with the absolute budget that the user stated for this output.
 
-    Whole numbers may be as far apart as it says; booleans and strings have no distance.
+    Integers may differ by the budget; booleans and strings must be equal.
     """
     measured = distance(actual, expected, dtype=dtype)
     settled = np.zeros(actual.shape, bool)
@@ -130,12 +135,12 @@ def judge_by_word(actual: Array, expected: Array, budget: float, *, dtype: str) 
         ratio = 0.0 if not apart else apart / budget if budget else np.inf
     else:
         ratio = 0.0 if not measured.differing else np.inf
-    told = Budget(derivation="stated by the user", ratio=ratio, allowed_max=float(budget))
-    return ErrorTerm(distance=measured, budget=told)
+    stated = Budget(derivation="stated by the user", ratio=ratio, allowed_max=float(budget))
+    return ErrorTerm(distance=measured, budget=stated)
 
 
 def _whole_distance(actual: Array, expected: Array) -> float:
-    """The largest distance of whole numbers, without the rounding of floats."""
+    """Return the largest difference of integers, without the rounding of floats."""
     narrow = actual.dtype.itemsize < 8 and expected.dtype.itemsize < 8
     # Differences of 64-bit numbers need 65 bits, which only Python's integers have.
     exact: type = np.int64 if narrow else object
@@ -143,10 +148,10 @@ def _whole_distance(actual: Array, expected: Array) -> float:
 
 
 def as_stored(expected: Array, actual: Array, dtype: str, spread: Spread | None) -> Array:
-    """What a tensor of type ``dtype`` shows of an oracle's value: infinities where it overflows.
+    """Return an oracle's value as a tensor of ``dtype`` stores it: infinite where it overflows.
 
-    Within the noise of the largest number either is accepted: there the expected value is
-    taken to be what the run shows.
+    Within the noise of the largest number either is accepted: there the expected value is what
+    the run returns.
     """
     # Only an oracle's float64 can exceed what the type holds; a run is stored in it already.
     if expected.dtype != np.float64 or dtype not in {"float16", "float32", "bfloat16"}:
@@ -169,10 +174,10 @@ def as_stored(expected: Array, actual: Array, dtype: str, spread: Spread | None)
 
 
 def stored_rounding(actual: Array, expected: Array, dtype: str, *, flushed: bool = True) -> Array:
-    """What storing a number in its type may change, whatever was computed before.
+    """Return the error of storing a number in its type, whatever was computed before.
 
-    Half the distance to the next number of the type. Below the smallest normal number runtimes
-    may flush to zero; a difference between two numbers that both are there is none of that.
+    This is half the distance to the next number of the type. Below the smallest normal number a
+    runtime may flush to zero; this does not explain a difference of two nonzero numbers.
     """
     info = float_info(dtype)
     with np.errstate(all="ignore"):
@@ -183,7 +188,7 @@ def stored_rounding(actual: Array, expected: Array, dtype: str, *, flushed: bool
 
 
 def _flushed_to_zero(actual: Array, expected: Array, dtype: str) -> Array:
-    """The smallest normal number where one side is zero and the other no larger than that."""
+    """Return the smallest normal number where one side is zero and the other is not larger."""
     smallest = float(float_info(dtype).smallest_normal)
     with np.errstate(all="ignore"):
         sizes = np.abs(widen(actual)), np.abs(widen(expected))
@@ -194,11 +199,11 @@ def _flushed_to_zero(actual: Array, expected: Array, dtype: str) -> Array:
 def _ratios(
     actual: Array, expected: Array, allowed: Array, unsettled: Array, *, exact: bool = False
 ) -> Array:
-    """Each element's error over what it may be; infinite where nothing may be and something is."""
+    """Return each element's error over its allowance; infinite where none is allowed."""
     if exact:
         equal = np.asarray(actual == expected)
         number = actual.dtype.kind in "biuf" or is_integer(actual)
-        # Of text nothing is known but whether the draws agree on it.
+        # Of strings it is only known whether the draws agree.
         return np.where(equal if number else equal | unsettled, 0.0, np.inf)
     with np.errstate(all="ignore"):
         a, e = widen(actual), widen(expected)
@@ -212,12 +217,12 @@ def _ratios(
 def _reached(
     difference: Array, ratios: Array, allowed: Array, spread: Spread, false_alarm: float
 ) -> tuple[Array, int]:
-    """The ratios with elements that jump held against what draws of them reached.
+    """Compare elements that jump with the values that draws reached.
 
-    Some tensors jump so often that every draw has values which no other reached (a network that
-    rounds to grids inside). Of those as many may remain as draws leave on average, and are held
-    against their deviation with all jumps instead. Also gives how many those are. Elements that
-    no draw moved count for themselves: a tie at one place excuses no other.
+    Some tensors jump so often that every draw has values that no other reached (a network that
+    quantizes inside). As many of those as draws leave on average may remain; they are compared
+    with their deviation including jumps. Their number is returned as well. Elements that no draw
+    moved are counted separately: a tie at one element does not excuse another.
     """
     ratios, finite = ratios.copy(), np.isfinite(difference)
     jumping = np.logical_or.reduce([side.few for side in spread.reached])
@@ -239,19 +244,19 @@ def _reached(
         if count and as_many(count, usual) >= false_alarm:
             uncovered |= group
     loose = np.sqrt(sum(np.square(side.loose) for side in sides))
-    # A handful of draws does not show the farthest that a whole number can go.
+    # A few draws do not show the largest step of an integer.
     farther = threshold(ratios.size, false_alarm) / (usual_peak(spread.draws) if exact else 1.0)
     with np.errstate(all="ignore"):
         ratios[uncovered] = (np.abs(difference) / (farther * loose + allowed))[uncovered]
     return ratios, int(np.count_nonzero(uncovered))
 
 
-def _blind(part: _Held, limit: float, dtype: str, false_alarm: float) -> int:
-    """How many elements differ within a budget that is no measure of them.
+def _blind(part: _Compared, limit: float, dtype: str, false_alarm: float) -> int:
+    """Count the elements that differ within a budget that is too large to judge them.
 
-    Where an output is nothing but rounding, its values are as large as the noise. Values that are
-    all far smaller than what noise of that size would make of them (by the stated chance, though
-    real rounding be eight times smaller) are no sample of it.
+    Where an output is only rounding, its values are as large as the noise. Values that are all far
+    smaller than noise of that size would make them (by the stated probability, even if real
+    rounding is eight times smaller) are no sample of it.
     """
     with np.errstate(all="ignore"):
         a, e = widen(part.actual), widen(part.expected)
@@ -268,9 +273,9 @@ def _blind(part: _Held, limit: float, dtype: str, false_alarm: float) -> int:
 
 
 def _largest(ratios: Array, spread: Spread, false_alarm: float) -> float:
-    """The largest ratio; a finite one where that is beyond any doubt already.
+    """Return the largest ratio; a finite one where that is already beyond doubt.
 
-    An infinite one is an element that may not differ at all: it says that, and not by how much.
+    An infinite ratio belongs to an element that may not differ at all, and has no size.
     """
     largest = float(np.max(ratios, initial=0.0))
     if math.isinf(largest):

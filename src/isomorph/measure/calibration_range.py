@@ -1,4 +1,4 @@
-"""What the grids of a model's inputs tell of the samples that it was calibrated on."""
+"""Whether inputs are within the ranges that a quantized model was calibrated for."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array, Arrays
 
 
-def unlike(graph: Graph, feeds: Arrays) -> bool:
-    """Whether more of an input lies beyond its grid than chance explains."""
+def beyond_calibration(graph: Graph, feeds: Arrays) -> bool:
+    """Whether more of an input lies beyond its quantization range than chance explains."""
     return any(
         beyond_another(round(clipped(real, grid) * real.size), real.size) < FALSE_ALARM
         for real, grid in _fed(graph, feeds)
@@ -26,7 +26,7 @@ def unlike(graph: Graph, feeds: Arrays) -> bool:
 
 
 def _fed(graph: Graph, feeds: Arrays) -> Iterator[tuple[Array, Quantization]]:
-    """The real numbers that are fed to inputs with a grid, each with its grid."""
+    """Yield the real values of quantized inputs, each with its quantization."""
     for name, grid in _of_inputs(graph).items():
         real = np.asarray(feeds.get(name))
         if real.dtype.kind == "f":
@@ -34,7 +34,7 @@ def _fed(graph: Graph, feeds: Arrays) -> Iterator[tuple[Array, Quantization]]:
 
 
 def _of_inputs(graph: Graph) -> dict[str, Quantization]:
-    """The grid on which each input is put, by itself or by the node that reads it."""
+    """Return the quantization of each input, its own or that of the node that reads it."""
     writers = quantization_by_tensor(graph)
     names = {spec.name for spec in graph.inputs}
     found = {name: writers[name] for name in names if name in writers}

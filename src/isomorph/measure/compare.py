@@ -1,4 +1,4 @@
-"""Two models on one sample: pair their outputs, judge each pair, notice what does not fit."""
+"""Compare two models on one sample: pair their outputs and judge each pair."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from isomorph.match.binding import PATH
 from isomorph.measure.evaluated_model import Comparand, EvaluatedModel, unmatched_constants
 from isomorph.measure.output_layout import (
     Arrangeable,
+    rearranged_evidence,
+    rearranged_spread,
     rearrangement,
-    seen_through,
-    spread_through,
 )
 from isomorph.measure.output_order import elements, nearest, unordered
-from isomorph.measure.parallel import ahead, allowances
+from isomorph.measure.parallel import allowances, evaluate_all
 from isomorph.measure.precision import jumps, quantized, widths
 from isomorph.measure.spread import DRAWS, MANY_DRAWS, Spread, merged
 from isomorph.measure.underflow import Underflow, explained, underflow
@@ -42,16 +42,16 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What the user may state about the judgment."""
+    """The user's settings for the judgment."""
 
     false_alarm: float
     budgets: Mapping[str, float]
     arrangeable: Arrangeable = field(default_factory=Arrangeable)
     allowance: bool = True
-    """Whether constants are disturbed, to see what re-rounding them explains."""
+    """Whether constants are disturbed, to measure what re-rounding them explains."""
 
     def budget(self, *names: str) -> float | None:
-        """The budget stated for one of these names, for the output that holds it, or for all."""
+        """Return the budget for one of these names, for the output that contains it, or for all."""
         for name in names:
             holder = PATH.sub("", name)
             for known in (name, holder):
@@ -62,10 +62,10 @@ class Terms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """The judged pairs of one sample; ``order`` is the binding that would have agreed.
+    """The judged pairs of one sample; ``order`` is another binding that would have agreed.
 
-    ``bindings`` are those that were judged: where a side's outputs are a dict, which has no
-    order, they are settled by shape and value.
+    ``bindings`` are those that were judged: where the outputs of a model are a dict, which has no
+    order, they are chosen by shape and value.
     """
 
     divergences: tuple[Divergence, ...]
@@ -73,17 +73,17 @@ class Comparison:
     bindings: tuple[Binding, ...] = ()
     order: tuple[Binding, ...] | None = None
     underflow: Underflow | None = None
-    """Constants that the candidate's type cannot hold, where they explain an output."""
+    """Constants that the candidate's type cannot represent, where they explain an output."""
 
     def as_stored(self, reference: EvaluatedModel) -> EvaluatedModel:
-        """The reference with constants as the candidate's type stores them, where that matters."""
+        """Return the reference with constants as the candidate stores them, if that matters."""
         return reference if self.underflow is None else self.underflow.reference
 
 
 def compare(
     reference: Comparand, candidate: Comparand, bindings: Sequence[Binding], terms: Terms
 ) -> Comparison:
-    """Judge every bound pair; where the bound order fails, see whether another one fits."""
+    """Judge every bound pair; where the bound order fails, try the order of closest values."""
     judged = _with_underflow(
         reference, candidate, _compare(reference, candidate, bindings, terms), terms
     )
@@ -94,7 +94,7 @@ def compare(
         return judged
     other = _compare(reference, candidate, swapped, terms)
     fits = all(d.verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED} for d in other.divergences)
-    # Without an order of their own, outputs that are wrong in any are judged in the nearest.
+    # Outputs without an order of their own are judged in the order of closest values.
     if free:
         return other
     return replace(judged, order=swapped) if fits else judged
@@ -103,7 +103,7 @@ def compare(
 def _with_underflow(
     reference: Comparand, candidate: Comparand, judged: Comparison, terms: Terms
 ) -> Comparison:
-    """Losses that constants too small for the candidate's type explain."""
+    """Judge losses again that constants too small for the candidate's type may explain."""
     wrong = [each for each in judged.divergences if each.verdict is Verdict.DIVERGENT]
     if not any(each.intended_loss is not None for each in wrong):
         return judged
@@ -118,7 +118,7 @@ def _with_underflow(
 def _nearest(
     reference: Comparand, candidate: Comparand, bindings: Sequence[Binding], *, free: bool
 ) -> tuple[Binding, ...] | None:
-    """The bindings in the order of the nearest values; None where that is the order as bound."""
+    """Return the bindings in the order of closest values; None where that is the bound order."""
     left, right = reference.runtime_outputs(), candidate.runtime_outputs()
     if isinstance(left, IsomorphError) or isinstance(right, IsomorphError):
         return None
@@ -144,16 +144,16 @@ def _compare(
 
 
 def _elements(reference: Comparand, candidate: Comparand, pair: Binding) -> list[tuple[str, str]]:
-    """The pair itself, or the pairs of elements of two sequences, optionals or maps."""
+    """Return the pair itself, or the pairs of elements of two sequences, optionals or maps."""
     left, right = _paths(reference, pair.reference), _paths(candidate, pair.candidate)
-    # Where both are empty, or absent, nothing stands against nothing: that is told as well.
+    # Two empty or absent outputs are one pair as well.
     paths = dict.fromkeys((*left, *right)) or [""]
     return [(f"{pair.reference}{path}", f"{pair.candidate}{path}") for path in paths]
 
 
-def _paths(subject: Comparand, name: str) -> list[str]:
-    """What stands behind the name: nothing for a tensor, ``[0]`` or ``.keys`` inside others."""
-    for seen in (subject.runtime_outputs(), subject.oracle_outputs()):
+def _paths(evaluated: Comparand, name: str) -> list[str]:
+    """Return the paths below a name: empty for a tensor, ``[0]`` or ``.keys`` inside others."""
+    for seen in (evaluated.runtime_outputs(), evaluated.oracle_outputs()):
         if not isinstance(seen, IsomorphError):
             return list(elements(name, seen))
     return [""]
@@ -162,13 +162,13 @@ def _paths(subject: Comparand, name: str) -> list[str]:
 def _judge_pair(
     reference: Comparand, candidate: Comparand, left: str, right: str, terms: Terms
 ) -> tuple[Divergence, Rearrangement | None]:
-    """By a few draws where they leave no doubt, by many otherwise; in doubt by wider ones, too."""
+    """Judge by a few draws if they leave no doubt, else by many, and in doubt by wider ones."""
     sides = reference, candidate
     judged = _judge_once(reference, candidate, left, right, terms)
     smooth = not any(jumps(side.model.graph) for side in sides)
     if beyond_doubt(judged[0], terms.false_alarm, smooth=smooth):
         return judged
-    closer = [side.look_closer(DRAWS) for side in sides]
+    closer = [side.draw_more(DRAWS) for side in sides]
     if any(closer):
         judged = _judge_once(reference, candidate, left, right, terms)
     if beyond_doubt(judged[0], terms.false_alarm, smooth=smooth):
@@ -176,16 +176,16 @@ def _judge_pair(
     accepted = judged[0].verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED}
     sharper = [False]
     if accepted and widened_by_few_draws(judged[0], terms.false_alarm):
-        sharper = [side.look_closer(MANY_DRAWS) for side in sides]
+        sharper = [side.draw_more(MANY_DRAWS) for side in sides]
     elif values_in_doubt(judged[0]) or not (accepted or smooth):
-        sharper = [side.look_wider() for side in sides]
+        sharper = [side.draw_wider() for side in sides]
     return _judge_once(reference, candidate, left, right, terms) if any(sharper) else judged
 
 
 def _judge_once(
     reference: Comparand, candidate: Comparand, left: str, right: str, terms: Terms
 ) -> tuple[Divergence, Rearrangement | None]:
-    ahead(reference, candidate)
+    evaluate_all(reference, candidate)
     ref, cand = _evidence(reference, left), _evidence(candidate, right)
     moved = None
     shapes = _shape(ref), _shape(cand)
@@ -198,7 +198,7 @@ def _judge_once(
         moved = rearrangement(ref, cand, terms.arrangeable, terms.false_alarm)
         if moved is None:
             return _misshapen(left, right, shapes[0], shapes[1]), None
-        cand = seen_through(moved, cand)
+        cand = rearranged_evidence(moved, cand)
     else:
         ref, cand = _agreed(reference, candidate, ref, cand)
     question = Question(
@@ -215,35 +215,37 @@ def _judge_once(
     return decide(ref, cand, question), moved
 
 
-def _evidence(subject: Comparand, name: str) -> Evidence:
+def _evidence(evaluated: Comparand, name: str) -> Evidence:
     return Evidence(
         name=name,
-        run=_at(subject.runtime_outputs(), name),
-        meaning=_at(subject.oracle_outputs(), name),
-        rounding=_at(subject.rounding(), name),
-        execution=execution_spread(subject, name),
-        recorded=subject.recorded,
-        unoptimized_outputs=lambda: _at(subject.unoptimized_outputs(), name),
+        run=_at(evaluated.runtime_outputs(), name),
+        oracle=_at(evaluated.oracle_outputs(), name),
+        rounding=_at(evaluated.rounding(), name),
+        execution=execution_spread(evaluated, name),
+        recorded=evaluated.recorded,
+        unoptimized_outputs=lambda: _at(evaluated.unoptimized_outputs(), name),
     )
 
 
-def execution_spread(subject: Comparand, name: str) -> Spread | None:
-    """How far a right run may be from what the model means."""
-    rounding = _at(subject.rounding(), name)
-    if rounding is None or not widths(subject.model.graph):
+def execution_spread(evaluated: Comparand, name: str) -> Spread | None:
+    """Return how far a correct run may be from the oracle."""
+    rounding = _at(evaluated.rounding(), name)
+    if rounding is None or not widths(evaluated.model.graph):
         return rounding
-    return merged(rounding, _at(subject.execution_loss(), name))
+    return merged(rounding, _at(evaluated.execution_loss(), name))
 
 
 def _agreed(
     reference: Comparand, candidate: Comparand, ref: Evidence, cand: Evidence
 ) -> tuple[Evidence, Evidence]:
-    """Decisions that rounding leaves open, taken the same way on both sides where they can be."""
+    """Take decisions that rounding leaves open the same way on both sides, if possible."""
 
     def toward(side: Comparand, own: Evidence, other: Evidence) -> Evidence:
-        if own.meaning is None or other.said is None:
+        if own.oracle is None or other.compared is None:
             return own
-        return replace(own, agreed=_at(side.meaning_toward({own.name: other.said}), own.name))
+        return replace(
+            own, agreed=_at(side.oracle_outputs_toward({own.name: other.compared}), own.name)
+        )
 
     cand = toward(candidate, cand, ref)
     return toward(reference, ref, cand), cand
@@ -261,7 +263,7 @@ def _allowance(
 
 
 def _move(spread: Spread | None, moved: Rearrangement | None) -> Spread | None:
-    return spread if spread is None or moved is None else spread_through(moved, spread)
+    return spread if spread is None or moved is None else rearranged_spread(moved, spread)
 
 
 def _at(values: Mapping[str, _T] | IsomorphError, name: str) -> _T | None:
@@ -269,12 +271,12 @@ def _at(values: Mapping[str, _T] | IsomorphError, name: str) -> _T | None:
 
 
 def _shape(evidence: Evidence) -> tuple[int, ...] | None:
-    shown = evidence.run if evidence.run is not None else evidence.meaning
+    shown = evidence.run if evidence.run is not None else evidence.oracle
     return None if shown is None else tuple(shown.shape)
 
 
 def _dtype(reference: Evidence, candidate: Evidence) -> str:
-    """The declared type: of the candidate as run where there is a run."""
+    """Return the type of the candidate's run, or else of the reference's."""
     for shown in (candidate.run, reference.run):
         if shown is not None:
             return "string" if shown.dtype.kind in "OUS" else str(shown.dtype)
@@ -282,7 +284,7 @@ def _dtype(reference: Evidence, candidate: Evidence) -> str:
 
 
 def _absent(left: str, right: str, ref: Evidence, cand: Evidence, *, failed: bool) -> Divergence:
-    # Missing because it could not be computed is not the same as missing from the model.
+    # An output that could not be computed is not missing from the model.
     computed = not failed and (ref.run is not None or cand.run is not None)
     divergent = computed and (_shape(ref) is None) != (_shape(cand) is None)
     neither = not failed and _shape(ref) is None and _shape(cand) is None
@@ -304,7 +306,7 @@ def _absent(left: str, right: str, ref: Evidence, cand: Evidence, *, failed: boo
 
 
 def _misshapen(left: str, right: str, ref: tuple[int, ...], cand: tuple[int, ...]) -> Divergence:
-    def told(shape: tuple[int, ...]) -> str:
+    def text(shape: tuple[int, ...]) -> str:
         return "×".join(map(str, shape)) or "scalar"
 
     return Divergence(
@@ -314,13 +316,13 @@ def _misshapen(left: str, right: str, ref: tuple[int, ...], cand: tuple[int, ...
         shape=cand,
         verdict=Verdict.DIVERGENT,
         kind=DivergenceKind.SHAPE,
-        reason=f"an output has another shape: {told(ref)} in the reference, {told(cand)} in the "
+        reason=f"an output has another shape: {text(ref)} in the reference, {text(cand)} in the "
         "candidate",
     )
 
 
 def differs(one: Mapping[str, Array], other: Mapping[str, Array]) -> tuple[str, ...]:
-    """The outputs that are not bit for bit the same in two runs."""
+    """Return the outputs that are not equal bit by bit in two runs."""
     return tuple(
         name
         for name, array in one.items()

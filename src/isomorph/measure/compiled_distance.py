@@ -1,7 +1,7 @@
-"""Every measure of the distance of two tensors in one compiled loop: the ``fast`` extra.
+"""All distance measures of two tensors in one compiled loop: the ``fast`` extra.
 
-NumPy in blocks passes over each block a dozen times; a compiled loop reads every pair once. The
-compiler takes seconds, so this is for tensors of which NumPy would take longer.
+NumPy reads each block a dozen times; a compiled loop reads every pair once. The compiler takes
+seconds, so this is for tensors on which NumPy would take longer.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TYPES = frozenset({"float32", "float64"})
 
 @dataclass(slots=True)
 class Sums:
-    """What accumulates over the pairs of elements."""
+    """Sums over the pairs of elements."""
 
     compared: int = 0
     differing: int = 0
@@ -41,7 +41,7 @@ class Sums:
 
 
 def worth_it(actual: NDArray[Any], expected: NDArray[Any]) -> bool:
-    """Whether the loop can be compiled, knows the types, and pays."""
+    """Whether the loop can be compiled, supports the types, and is faster."""
     kinds = {str(actual.dtype), str(expected.dtype)}
     return actual.size >= WORTH_COMPILING and kinds <= _TYPES and _installed()
 
@@ -53,7 +53,7 @@ def fused_sums(
     most: float,
     eps: float,
 ) -> Sums:
-    """The sums over all pairs; the ruler of the last place is that of a type with these limits."""
+    """Return the sums over all pairs; these limits define the unit in the last place."""
     return Sums(*_compiled()(np.ravel(actual), np.ravel(expected), least, most, eps))
 
 

@@ -1,4 +1,4 @@
-"""Two models on many samples: each is judged, and the figures of all of them are kept."""
+"""Compare two models on many samples: judge each, and keep statistics of all."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True, kw_only=True)
-class Found:
-    """What the samples showed; ``examined`` go into the full check.
+class DatasetResult:
+    """The result over all samples; the full check is made on ``examined``.
 
-    ``judged`` holds the comparison of each sample, under ``outputs``, by its name; of those that
-    are not there, ``unjudged`` says why.
+    ``judged`` holds the comparison of each sample, under ``outputs``, by its name; ``unjudged``
+    holds the reason for every other sample.
     """
 
     summary: OverSamples
@@ -59,37 +59,37 @@ def measure(
     arrangeable: Callable[[], Arrangeable] = Arrangeable,
     metric: UserMetric | None = None,
     on_progress: Callable[[str, str], None] | None = None,
-) -> Found:
-    """Run and judge every sample; a runtime that fails ends it, at the sample to blame.
+) -> DatasetResult:
+    """Run and judge every sample; a runtime that fails ends it at that sample.
 
-    Once the models are divergent, further samples are run for the figures, and not judged.
+    Once the models are divergent, further samples are run for the statistics, and not judged.
     """
-    work = _Work(outputs, unordered=sides.unordered, arrangeable=arrangeable)
+    results = _Samples(outputs, unordered=sides.unordered, arrangeable=arrangeable)
     for each in drawn:
         if on_progress is not None:
-            on_progress("test set", f"sample {work.samples + 1}: {each.sample.origin}")
+            on_progress("test set", f"sample {results.samples + 1}: {each.sample.origin}")
         try:
             reference, candidate = (side(each.sample) for side in sides.both)
         except RuntimeFailedError as error:
-            return work.broken(location, each.sample, error)
-        pairs = work.add(each.sample, reference, candidate)
+            return results.broken(location, each.sample, error)
+        pairs = results.add(each.sample, reference, candidate)
         try:
-            work.judge(each.sample, judge, false_alarm)
+            results.judge(each.sample, judge, false_alarm)
         except RuntimeFailedError as error:
-            return work.broken(location, each.sample, error)
+            return results.broken(location, each.sample, error)
         if metric is not None and not each.repeats:
             ref = {left: ref for (left, _), (ref, _) in pairs.items()}
             cand = {left: cand for (left, _), (_, cand) in pairs.items()}
             metric.add(ref, cand, each.arrays, each.sample.origin)
-    if not work.samples:
+    if not results.samples:
         raise UsageError(
             "NO_SAMPLES", "there are no samples", file=location, why="its arrays have no elements"
         )
-    return work.found(location, metric)
+    return results.found(location, metric)
 
 
-class _Work:
-    """What accumulates over the samples."""
+class _Samples:
+    """The results accumulated over the samples."""
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class _Work:
         return pairs
 
     def judge(self, sample: Sample, judge: Judge, false_alarm: float) -> None:
-        """Hold the sample against its budget, unless the models are known to differ."""
+        """Judge the sample, unless the models are known to differ."""
         if self.divergent is not None:
             why = f"not judged: the models differ on sample {self.divergent.origin}"
             self.unjudged[sample.origin] = why
@@ -138,20 +138,20 @@ class _Work:
         if all(each.verdict in FINE for each in comparison.divergences):
             return
         wrong = [each for each in comparison.divergences if each.verdict is Verdict.DIVERGENT]
-        # What cannot be judged is reported for a few; what may be wrong is examined, all of it.
+        # A few samples that cannot be judged are reported; possibly wrong ones are all examined.
         if wrong or len(self.unclear) < MOST_EXAMINED:
             self.unclear.append(sample)
         if any(not doubtful(each, false_alarm) for each in wrong):
             self.divergent = sample
 
-    def found(self, location: str, metric: UserMetric | None) -> Found:
+    def found(self, location: str, metric: UserMetric | None) -> DatasetResult:
         summary = OverSamples(
             location=location,
             samples=self.samples,
             outputs=tuple(_summary(key, each) for key, each in self.records.items()),
             metric=metric.result if metric is not None else None,
         )
-        return Found(
+        return DatasetResult(
             summary=summary,
             examined=self._examined(),
             outputs=self.outputs,
@@ -160,8 +160,8 @@ class _Work:
             findings=list(self._findings()),
         )
 
-    def broken(self, location: str, sample: Sample, error: RuntimeFailedError) -> Found:
-        """The sample that a runtime did not survive is the worst there can be."""
+    def broken(self, location: str, sample: Sample, error: RuntimeFailedError) -> DatasetResult:
+        """Return the results so far; the sample on which a runtime failed is examined."""
         found = self.found(location, None)
         found.examined = [sample]
         why = f"a runtime failed on sample {sample.origin!r}: {error.sentence}"
@@ -170,7 +170,7 @@ class _Work:
         return found
 
     def _examined(self) -> list[Sample]:
-        """The worst of each output, then what is not clearly within; once divergent, a few."""
+        """Return the worst samples of each output and unclear ones; once divergent, a few."""
         kinds = ("relative", "absolute")
         kept = [each.worst[kind].sample for kind in kinds for each in self.records.values()]
         worst = list({sample.origin: sample for sample in kept}.values())[:MOST_EXAMINED]
@@ -212,7 +212,7 @@ def _finding(code: str, summary: str, tensors: tuple[str, ...] = ()) -> Finding:
 def _paired(
     outputs: Sequence[Binding], reference: Arrays, candidate: Arrays
 ) -> Iterator[tuple[tuple[str, str], tuple[Array | None, Array | None]]]:
-    """Every bound pair, a sequence as its elements; None on a side that lacks an element."""
+    """Yield every bound pair, a sequence as its elements; None where an element is missing."""
     for pair in outputs:
         ref = _flat(pair.reference, reference)
         cand = _flat(pair.candidate, candidate)
@@ -222,7 +222,7 @@ def _paired(
 
 
 def _flat(name: str, values: Arrays) -> dict[str, Array]:
-    """What stands under a name, by the path inside it."""
+    """Return the arrays of an output by their paths inside it."""
     flat = flatten("", values.get(name))
     return {path: np.asarray(value) for path, value in flat.items() if value is not None}
 

@@ -1,4 +1,4 @@
-"""Whether a model repeats itself: one that does not can neither convict nor be convicted."""
+"""Whether a model returns the same outputs twice; one that does not cannot be judged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from isomorph.core.errors import IsomorphError
 from isomorph.core.ops import RANDOM
 from isomorph.core.report import Finding, FindingEffect, FindingStatus
-from isomorph.measure.budget_check import rounded_apart
+from isomorph.measure.budget_check import explained_by_rounding
 from isomorph.measure.compare import differs, execution_spread
 from isomorph.measure.spread import FALSE_ALARM
 
@@ -20,45 +20,45 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotRepeated:
-    """The outputs that a second run gives otherwise: ``trembling`` by no more than rounding."""
+    """The outputs that differ in a second run; ``rounding_only``: by no more than rounding."""
 
     random: tuple[str, ...] = ()
-    trembling: tuple[str, ...] = ()
+    rounding_only: tuple[str, ...] = ()
 
 
-def unsteady(subject: EvaluatedModel) -> NotRepeated:
-    """What differs between two runs, as deployed or, with random nodes, as written.
+def compare_repeated_runs(evaluated: EvaluatedModel) -> NotRepeated:
+    """Compare two runs, optimized or, with random nodes, also unoptimized.
 
-    Without a random node a run may still add up in another order every time, as its threads
-    come. What rounding explains is no other result: the budget has room for it.
+    Without a random node a run may still sum in another order each time, depending on its threads.
+    A difference that rounding explains is within the budget.
     """
-    drawing = random_nodes(subject.model.graph)
-    pairs = [(subject.runtime_outputs, subject.again)]
+    drawing = random_nodes(evaluated.model.graph)
+    pairs = [(evaluated.runtime_outputs, evaluated.again)]
     if drawing:
         # An optimizer may remove the random node; the file still carries it.
-        pairs.append((subject.unoptimized_outputs, subject.unoptimized_outputs_again))
+        pairs.append((evaluated.unoptimized_outputs, evaluated.unoptimized_outputs_again))
     for once, twice in pairs:
         one = once()
         if isinstance(one, IsomorphError):
-            return NotRepeated()  # what failed once is not asked to fail again
+            return NotRepeated()  # a run that failed is not repeated
         other = twice()
         if isinstance(other, IsomorphError) or not (outputs := differs(one, other)):
             continue
-        trembling = tuple(
+        rounding_only = tuple(
             name
             for name in (() if drawing else outputs)
             if name in other
-            and rounded_apart(
-                one[name], other[name], execution_spread(subject, name), false_alarm=FALSE_ALARM
+            and explained_by_rounding(
+                one[name], other[name], execution_spread(evaluated, name), false_alarm=FALSE_ALARM
             )
         )
-        random = tuple(name for name in outputs if name not in trembling)
-        return NotRepeated(random=random, trembling=trembling)
+        random = tuple(name for name in outputs if name not in rounding_only)
+        return NotRepeated(random=random, rounding_only=rounding_only)
     return NotRepeated()
 
 
 def random_nodes(graph: Graph) -> tuple[str, ...]:
-    """Nodes that draw random numbers: by their kind, or Dropout in training mode."""
+    """Return the nodes that draw random numbers: random operators, Dropout in training mode."""
     found = []
     for node in graph.nodes:
         training = bool(node.attributes.get("train") or node.attributes.get("training_mode"))
@@ -70,16 +70,16 @@ def random_nodes(graph: Graph) -> tuple[str, ...]:
     return tuple(found)
 
 
-def of_randomness(role: str, graph: Graph, outputs: Sequence[str]) -> Finding:
-    """Two runs of one session differ, or the graph draws random numbers on the way."""
+def nondeterminism_finding(role: str, graph: Graph, outputs: Sequence[str]) -> Finding:
+    """Report that two runs of one session differ, or that the graph draws random numbers."""
     nodes = random_nodes(graph)
     drawn = tuple(n.outputs[0] for n in graph.nodes if n.name in nodes and n.outputs)
     code = "REFERENCE_NOT_DETERMINISTIC" if role == "reference" else "NONDETERMINISM"
-    told = f" (random node: {nodes[0]})" if nodes else ""
+    note = f" (random node: {nodes[0]})" if nodes else ""
     return Finding(
         rank=0,
         code=code,
-        summary=f"two runs of the {role} on the same inputs differ at {', '.join(outputs)}{told}",
+        summary=f"two runs of the {role} on the same inputs differ at {', '.join(outputs)}{note}",
         effect=FindingEffect.REACHES_OUTPUT,
         cause="nondeterminism",
         status=FindingStatus.CONFIRMED,
@@ -90,8 +90,8 @@ def of_randomness(role: str, graph: Graph, outputs: Sequence[str]) -> Finding:
     )
 
 
-def of_trembling(role: str, outputs: Sequence[str]) -> Finding:
-    """Two runs of one session differ by no more than rounding: another order of adding up."""
+def repeated_rounding_finding(role: str, outputs: Sequence[str]) -> Finding:
+    """Report that two runs of one session differ by no more than rounding."""
     return Finding(
         rank=0,
         code="NONDETERMINISM",

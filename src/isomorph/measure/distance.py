@@ -1,4 +1,4 @@
-"""How far one tensor stands from another: every measure in one blocked pass.
+"""The distance of two tensors: all measures in one blocked pass.
 
 Blocks of a few thousand elements stay in the cache, which is several times faster than one
 pass per measure. All sums are float64.
@@ -23,7 +23,7 @@ _BLOCK = 1 << 14
 def distance(actual: Array, expected: Array, *, dtype: str | None = None) -> Distance:
     """Measure ``actual`` against ``expected``; both must have one shape.
 
-    ``dtype`` is the type whose last place is the ruler of ``max_ulp``: the declared type of the
+    ``dtype`` is the type whose last place is the unit of ``max_ulp``: the declared type of the
     tensor, which may be narrower than the float64 of an oracle. NaN equals NaN; an infinity
     equals an infinity of the same sign; everything else that is not finite is a mismatch.
     """
@@ -41,12 +41,12 @@ def is_inexact(array: Array) -> bool:
 
 
 def is_integer(array: Array) -> bool:
-    """Whether elements are whole numbers, of NumPy's types or narrower ones."""
+    """Whether elements are integers, of NumPy's types or narrower ones."""
     return array.dtype.kind in "iu" or str(array.dtype).startswith(("int", "uint"))
 
 
 def _exact_distance(actual: Array, expected: Array) -> Distance:
-    """Integers, booleans and strings: equal or not; integers also tell by how much."""
+    """Compare integers, booleans and strings exactly; of integers also measure the difference."""
     unequal = np.asarray(actual != expected)
     differing = int(np.count_nonzero(unequal))
     largest: float | None = None
@@ -110,7 +110,7 @@ def _summed(actual: Array, expected: Array, dtype: str) -> Sums:
 
 
 def widen(array: Array) -> Array:
-    """As float64 (or complex128), whatever the type; exact for every float type we know."""
+    """Convert to float64 (or complex128); this is exact for every supported float type."""
     wide: Array = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
     return wide
 
@@ -147,8 +147,8 @@ def _largest(error: Array, ruler: Array, where: Array) -> float:
 def spacing(size: Array, dtype: str) -> Array:
     """The distance to the next number of type ``dtype``, at ``size``, as float64."""
     info = float_info(dtype)
-    # Capped, because the spacing at infinity is NaN; and the ruler is taken at the expected
-    # value: a wildly wrong result would bring its own, wildly coarse, one.
+    # Capped, because the spacing at infinity is NaN. It is taken at the expected value: that of
+    # a very wrong result would be very coarse.
     capped = np.clip(size, float(info.smallest_normal), float(info.max))
     ruler: Array = np.exp2(np.floor(np.log2(capped))) * float(info.eps)
     return ruler
@@ -184,7 +184,7 @@ def _cosine(sums: Sums) -> float | None:
 
 
 def _argmax_agreement(actual: Array, expected: Array) -> float | None:
-    """Share of rows (along the last axis) whose largest element is the same one."""
+    """Return the share of rows (along the last axis) with the same largest element."""
     if actual.ndim == 0 or actual.shape[-1] < 2 or actual.size == 0 or actual.dtype.kind == "c":
         return None
     columns = actual.shape[-1]

@@ -1,7 +1,6 @@
-"""One model under examination: what it gave as run, what it means, how far it may move.
+"""A model on one sample: its runtime outputs, its oracle outputs, and their spread.
 
-Every answer is worked out when first asked for and then kept. What could not be had is kept
-too, as the error that prevented it.
+Every result is computed on first use and then kept. A failure is kept too, as its error.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.trace import Noise, flatten
-from isomorph.measure.noise_draws import Spreading
+from isomorph.measure.noise_draws import NoiseDraws
 from isomorph.measure.precision import jumps, narrow_constants
 from isomorph.measure.spread import FIRST_DRAWS, WIDE_DRAWS, Spread
 from isomorph.measure.undecided_branches import Decided, decisions, taken_toward, unsettled
@@ -29,7 +28,7 @@ _T = TypeVar("_T")
 
 
 class Comparand(Protocol):
-    """What a comparison may ask of either side."""
+    """What a comparison needs of either side."""
 
     role: str
     model: Model
@@ -46,9 +45,9 @@ class Comparand(Protocol):
     def allowance(  # noqa: D102
         self, constants: tuple[str, ...]
     ) -> Mapping[str, Spread] | IsomorphError: ...
-    def look_closer(self, draws: int) -> bool: ...  # noqa: D102
-    def look_wider(self) -> bool: ...  # noqa: D102
-    def meaning_toward(  # noqa: D102
+    def draw_more(self, draws: int) -> bool: ...  # noqa: D102
+    def draw_wider(self) -> bool: ...  # noqa: D102
+    def oracle_outputs_toward(  # noqa: D102
         self, target: Mapping[str, Array]
     ) -> Mapping[str, Array] | IsomorphError: ...
 
@@ -69,11 +68,11 @@ class EvaluatedModel:
     on_progress: Callable[[str, str], None] | None = None
     recorded: bool = False
     handle: ModelHandle | None = None
-    """Where it came from, for experiments under other settings."""
+    """The handle of the model, for experiments under other settings."""
     taken: Mapping[str, Array] = field(default_factory=dict)
     """Decisions that rounding leaves open, as the run took them."""
     _kept: dict[str, Any] = field(default_factory=dict)
-    _spreading: dict[str, Spreading] = field(default_factory=dict)
+    _spreading: dict[str, NoiseDraws] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -85,7 +84,7 @@ class EvaluatedModel:
         draws: int = FIRST_DRAWS,
         on_progress: Callable[[str, str], None] | None = None,
     ) -> EvaluatedModel:
-        """The model of a handle on these feeds; nothing is evaluated until it is asked for."""
+        """Create the evaluated model of a handle on these feeds; nothing is run yet."""
         return cls(
             role=handle.role,
             model=handle.model,
@@ -100,22 +99,22 @@ class EvaluatedModel:
         )
 
     def with_feeds(self, feeds: Arrays) -> EvaluatedModel:
-        """The same model on other feeds, with nothing evaluated yet."""
+        """Return the same model on other feeds, with nothing evaluated yet."""
         return replace(
             self, feeds=feeds, draws=FIRST_DRAWS, wide_draws=0, taken={}, _kept={}, _spreading={}
         )
 
     def runtime_outputs(self) -> Mapping[str, Array] | IsomorphError:
-        """The outputs, as deployed."""
+        """Return the outputs of the runtime, as deployed."""
         return self._keep("run", lambda: self._outputs(self.runtime()))
 
     @property
     def isolated(self) -> bool:
-        """Whether it runs in a process of its own, and therefore beside another."""
+        """Whether it runs in a process of its own, and therefore in parallel with another."""
         return self.handle is not None and self.handle.host.isolation == "process"
 
     def as_stored(self) -> EvaluatedModel:
-        """The model with integers at its inputs and outputs, where it is seen in real numbers."""
+        """Return the model with integer inputs and outputs, where it is dequantized."""
         if self.handle is None or not self.handle.reals:
             return self
         stored = self.handle.as_stored()
@@ -128,28 +127,28 @@ class EvaluatedModel:
         )
 
     def evaluated_by(self, oracle: Session) -> EvaluatedModel:
-        """The same model on the same feeds with another oracle; what it gave as run is kept."""
+        """Return the same model on the same feeds with another oracle; its runs are kept."""
         kept = {what: value for what, value in self._kept.items() if what.startswith("run")}
         return replace(self, oracle=lambda: oracle, taken={}, _kept=kept, _spreading={})
 
     def again(self) -> Mapping[str, Array] | IsomorphError:
-        """The outputs of a second run in the same session: equal, or the model is random."""
+        """Return the outputs of a second run in the same session; they differ if it is random."""
         return self._keep("run again", lambda: self._outputs(self.runtime()))
 
     def unoptimized_outputs(self) -> Mapping[str, Array] | IsomorphError:
-        """The outputs with every optimizer off."""
+        """Return the outputs with every optimizer off."""
         return self._keep("run as written", lambda: self._outputs(self.plain()))
 
     def unoptimized_outputs_again(self) -> Mapping[str, Array] | IsomorphError:
-        """The same once more, in the same session."""
+        """Return the unoptimized outputs of a second run in the same session."""
         return self._keep("run as written again", lambda: self._outputs(self.plain()))
 
     def oracle_outputs(self) -> Mapping[str, Array] | IsomorphError:
-        """The outputs in float64: what the graph says."""
+        """Return the outputs of the graph in float64."""
         return self._keep("oracle", lambda: self._outputs(self.oracle()))
 
     def rounding(self) -> Mapping[str, Spread] | IsomorphError:
-        """How far the rounding of the declared types can move the outputs."""
+        """Return how far the rounding of the declared types can move the outputs."""
         noise = Noise(seed=self.seed, rounding=True)
         moved = self._spread("rounding", noise)
         if isinstance(moved, IsomorphError) or not self._decide(moved):
@@ -161,10 +160,12 @@ class EvaluatedModel:
         if decisions(self.model.graph):
             self.rounding()
 
-    def meaning_toward(self, target: Mapping[str, Array]) -> Mapping[str, Array] | IsomorphError:
-        """The meaning with open decisions taken so that these outputs come nearest to the target.
+    def oracle_outputs_toward(
+        self, target: Mapping[str, Array]
+    ) -> Mapping[str, Array] | IsomorphError:
+        """Return the oracle outputs with open decisions taken so that they come closest to target.
 
-        Where rounding leaves a decision open, the other side may have taken it the other way.
+        Where rounding leaves a decision open, the other model may have taken it the other way.
         """
         if not self.taken:
             return self.oracle_outputs()
@@ -172,10 +173,10 @@ class EvaluatedModel:
         return self._keep(what, lambda: self._run_with(self._toward(self.taken, target)))
 
     def allowance(self, constants: tuple[str, ...]) -> Mapping[str, Spread] | IsomorphError:
-        """How far one rounding of these constants, and of inexact attributes, moves the outputs.
+        """Return how far one rounding of these constants and of attributes moves the outputs.
 
-        It makes no number infinite or NaN that rounding does not: a cube of negative numbers is
-        one no longer where its exponent is merely near to three.
+        It makes no number infinite or NaN that rounding does not: the cube of a negative number
+        becomes NaN where the exponent is only nearly three.
         """
         noise = Noise(seed=self.seed + 1, constants=constants, attributes=True)
         moved, rounding = self._spread("allowance", noise), self.rounding()
@@ -184,7 +185,7 @@ class EvaluatedModel:
         return {name: _as_finite(each, rounding.get(name)) for name, each in moved.items()}
 
     def intended_loss(self) -> Mapping[str, Spread] | IsomorphError:
-        """How far ideal quantizers and constants of the declared widths move the outputs."""
+        """Return how far ideal quantizers and constants of the declared widths move the outputs."""
         noise = Noise(
             seed=self.seed + 2,
             rounding=True,
@@ -194,17 +195,17 @@ class EvaluatedModel:
         return self._spread("intended loss", noise, about_mean=True)
 
     def execution_loss(self) -> Mapping[str, Spread] | IsomorphError:
-        """How far a run of these widths may stand from the meaning: the stored weights as they are.
+        """Return how far a run of these widths may be from the oracle, with the stored weights.
 
-        A runtime may leave out a rounding that the graph spells, or add one that it does not.
+        A runtime may omit a rounding that the graph states, or add one that it does not.
         """
         if not narrow_constants(self.model.graph):
             return self.intended_loss()
         noise = Noise(seed=self.seed + 3, rounding=True, quantizers=True)
         return self._spread("execution loss", noise, about_mean=True)
 
-    def look_closer(self, draws: int) -> bool:
-        """Draw as often as it is worth; False where that has been done already."""
+    def draw_more(self, draws: int) -> bool:
+        """Use this many draws from now on; False if there are as many already."""
         if self.draws >= draws:
             return False
         self.draws = draws
@@ -212,8 +213,8 @@ class EvaluatedModel:
             self._kept.pop(what, None)
         return True
 
-    def look_wider(self) -> bool:
-        """Draw with wider noise as well; False where that has been done already."""
+    def draw_wider(self) -> bool:
+        """Use draws of wider noise as well; False if there are some already."""
         if self.wide_draws:
             return False
         self.wide_draws = WIDE_DRAWS
@@ -222,7 +223,7 @@ class EvaluatedModel:
         return True
 
     def failures(self) -> tuple[tuple[str, IsomorphError], ...]:
-        """What was asked for and could not be had; one entry for each distinct error."""
+        """Return what could not be computed, one entry for each distinct error."""
         errors: dict[tuple[str, str], tuple[str, IsomorphError]] = {}
         for what, kept in self._kept.items():
             if isinstance(kept, IsomorphError):
@@ -233,34 +234,36 @@ class EvaluatedModel:
         self, what: str, noise: Noise, *, about_mean: bool = False
     ) -> Mapping[str, Spread] | IsomorphError:
         def work() -> Mapping[str, Spread]:
-            meaning = self.oracle_outputs()
-            if isinstance(meaning, IsomorphError):
-                raise meaning
+            outputs = self.oracle_outputs()
+            if isinstance(outputs, IsomorphError):
+                raise outputs
             spreading = self._spreading.setdefault(what, self._begin(noise, about_mean=about_mean))
-            spreading.reach(
+            spreading.draw_until(
                 self.draws,
                 self.oracle(),
                 self.feeds,
-                on_progress=lambda n: self._tell(what, f"draw {n} of {self.draws}"),
+                on_progress=lambda n: self._report(what, f"draw {n} of {self.draws}"),
             )
-            # Of what a grid loses, wider noise says nothing: its steps are the file's.
+            # Wider noise does not apply to quantizers: their steps are fixed by the file.
             if noise.rounding and not noise.quantizers:
-                spreading.reach_wider(
+                spreading.draw_wider_until(
                     self.wide_draws,
                     self.oracle(),
                     self.feeds,
-                    on_progress=lambda n: self._tell(what, f"wider draw {n} of {self.wide_draws}"),
+                    on_progress=lambda n: self._report(
+                        what, f"wider draw {n} of {self.wide_draws}"
+                    ),
                 )
             return spreading.spreads()
 
         return self._keep(what, work)
 
-    def _begin(self, noise: Noise, *, about_mean: bool) -> Spreading:
+    def _begin(self, noise: Noise, *, about_mean: bool) -> NoiseDraws:
         jumping = jumps(self.model.graph)
-        return Spreading(self._nested(), noise, about_mean=about_mean, jumps=jumping)
+        return NoiseDraws(self._nested(), noise, about_mean=about_mean, jumps=jumping)
 
     def _decide(self, moved: Mapping[str, Spread]) -> bool:
-        """Take the decisions that this noise did not settle as the run took them; False: none."""
+        """Take the decisions that noise leaves open as the run took them; False if none are."""
         names = decisions(self.model.graph)
         found = unsettled(names, self._nested(), moved) if names else {}
         if not found:
@@ -272,8 +275,8 @@ class EvaluatedModel:
             if isinstance(seen, IsomorphError)
             else self._toward(open_decisions, seen)
         )
-        told = Decided(self.oracle(), self.feeds, self.taken)
-        self.oracle = lambda: told
+        decided = Decided(self.oracle(), self.feeds, self.taken)
+        self.oracle = lambda: decided
         for what in ("oracle", *self._spreading):
             self._kept.pop(what, None)
         self._spreading.clear()
@@ -285,8 +288,8 @@ class EvaluatedModel:
         return taken_toward(self._run_with, open_decisions, target)
 
     def _run_with(self, taken: Arrays) -> Mapping[str, Array]:
-        """The outputs of the oracle under these decisions."""
-        result = self.oracle().run({**self.feeds, **taken}, self._wanted())
+        """Return the outputs of the oracle under these decisions."""
+        result = self.oracle().run({**self.feeds, **taken}, self._output_names())
         return flattened(result)
 
     def _nested(self) -> Arrays:
@@ -294,34 +297,34 @@ class EvaluatedModel:
         return kept
 
     def _outputs(self, session: Session) -> Mapping[str, Array]:
-        wanted = self._wanted()
+        names = self._output_names()
         if not session.capabilities.noise:
-            return flattened(session.run(self.feeds, wanted))
-        # What branches decide on is looked at as well, where it could be told otherwise.
+            return flattened(session.run(self.feeds, names))
+        # The conditions of branches are fetched as well, where they could be fed.
         asked = decisions(self.model.graph) if session.capabilities.feed == "all" else ()
-        result = session.run(self.feeds, [*wanted, *(n for n in asked if n not in wanted)])
+        result = session.run(self.feeds, [*names, *(n for n in asked if n not in names)])
         self._kept["nested oracle"] = result
-        return flattened({name: result[name] for name in wanted})
+        return flattened({name: result[name] for name in names})
 
-    def _wanted(self) -> list[str]:
+    def _output_names(self) -> list[str]:
         return list(dict.fromkeys(spec.name for spec in self.model.graph.outputs))
 
     def _keep(self, what: str, work: Callable[[], _T]) -> _T | IsomorphError:
         if what not in self._kept:
-            self._tell(what, "")
+            self._report(what, "")
             try:
                 self._kept[what] = work()
             except IsomorphError as error:
                 self._kept[what] = error
         return cast("_T | IsomorphError", self._kept[what])
 
-    def _tell(self, what: str, detail: str) -> None:
+    def _report(self, what: str, detail: str) -> None:
         if self.on_progress is not None:
             self.on_progress(f"{self.role}: {what}", detail)
 
 
 def flattened(result: Arrays) -> dict[str, Array]:
-    """Every tensor of a result under its path; what is absent is left out."""
+    """Return every tensor of a result by its path, without absent ones."""
     return {
         key: np.asarray(value)
         for name in result
@@ -331,14 +334,14 @@ def flattened(result: Arrays) -> dict[str, Array]:
 
 
 def _as_finite(spread: Spread, rounding: Spread | None) -> Spread:
-    """Of real numbers, no more elements of an open kind than rounding leaves open."""
+    """Mark no more elements of a float tensor as unsettled than rounding does."""
     if spread.deviation is None or rounding is None:
         return spread
     return replace(spread, unsettled=spread.unsettled & rounding.unsettled)
 
 
 def unmatched_constants(graph: Graph, other: Graph) -> tuple[str, ...]:
-    """Float constants with values that the other graph does not hold in any arrangement."""
+    """Return the float constants whose values the other graph does not have in any order."""
     there = {constant.value_digest for constant in other.constants.values()}
     return tuple(
         name

@@ -1,4 +1,4 @@
-"""What a user should know of a comparison, in words, with the worst first."""
+"""The findings of a comparison of outputs, ranked."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ORDER = {
 def ranked(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Numbered from 1, what reaches an output first; equal ones only once."""
     unique = list({(f.code, f.node, f.tensors, f.summary): f for f in findings}.values())
-    # A node explains an output: what names one comes before what only says that it is wrong.
+    # A finding that names a node comes before one that only names a wrong output.
     unique.sort(key=lambda finding: (_ORDER[finding.effect], finding.code in _SYMPTOMS))
     return tuple(replace(finding, rank=place) for place, finding in enumerate(unique, 1))
 
@@ -42,13 +42,13 @@ def ranked(findings: Sequence[Finding]) -> tuple[Finding, ...]:
 def of_outputs(
     divergences: Sequence[Divergence], explained: Collection[str] = ()
 ) -> Iterator[Finding]:
-    """One finding for each output that is not simply the same.
+    """Yield one finding for each output that is not equivalent.
 
-    Those ``explained`` are wrong because of nodes that were proven guilty, and are told with them.
+    Outputs in ``explained`` are wrong because of proven faults, and are reported with them.
     """
     for divergence in divergences:
-        told = divergence.candidate_output in explained
-        yield from (f for f in _of_output(divergence) if not (told and f.code in _SYMPTOMS))
+        text = divergence.candidate_output in explained
+        yield from (f for f in _of_output(divergence) if not (text and f.code in _SYMPTOMS))
 
 
 def _of_output(divergence: Divergence) -> Iterator[Finding]:
@@ -59,7 +59,7 @@ def _of_output(divergence: Divergence) -> Iterator[Finding]:
 
 
 def _of_verdict(name: str, divergence: Divergence) -> Iterator[Finding]:
-    """Why the output is wrong, or nobody knows."""
+    """Yield why the output is wrong or unknown."""
     translated, executed = divergence.rounding, divergence.execution_candidate
     if divergence.verdict is Verdict.DIVERGENT:
         wrong_graph = not _within(translated) or executed is None
@@ -92,7 +92,7 @@ def _of_verdict(name: str, divergence: Divergence) -> Iterator[Finding]:
 
 
 def _below_rounding(name: str, divergence: Divergence) -> Iterator[Finding]:
-    """Graphs that differ by what no run shows."""
+    """Yield a finding if the graphs differ by less than a run shows."""
     allowed = divergence.translation
     hidden = divergence.verdict is not Verdict.DIVERGENT
     if hidden and allowed is not None and allowed.budget.within is Judgment.NO:
@@ -107,7 +107,7 @@ def _below_rounding(name: str, divergence: Divergence) -> Iterator[Finding]:
 
 
 def _in_passing(name: str, divergence: Divergence) -> Iterator[Finding]:
-    """What changes no verdict, and is worth a word."""
+    """Yield notes that do not change the verdict."""
     runs = divergence.execution_reference, divergence.execution_candidate
     if divergence.verdict is Verdict.EQUIVALENT and all(_beyond(run) for run in runs):
         yield _finding(
@@ -131,20 +131,20 @@ def _in_passing(name: str, divergence: Divergence) -> Iterator[Finding]:
 
 
 def misshapen(divergence: Divergence) -> bool:
-    """Whether an output has a shape in which nothing could be compared."""
+    """Whether an output has another shape, so that nothing could be compared."""
     return divergence.kind is DivergenceKind.SHAPE
 
 
 def of_order(declared: Sequence[Binding], fitting: Sequence[Binding]) -> Finding:
-    """Outputs that agree with the reference in another order."""
+    """Report outputs that agree with the reference in another order."""
     moved = [
         pair for pair, was in zip(fitting, declared, strict=True) if pair.candidate != was.candidate
     ]
-    told = ", ".join(f"{pair.reference!r} is {pair.candidate!r}" for pair in moved)
+    text = ", ".join(f"{pair.reference!r} is {pair.candidate!r}" for pair in moved)
     flags = " ".join(f"--bind-output {pair.reference}={pair.candidate}" for pair in moved)
     return _finding(
         "OUTPUT_ORDER",
-        f"the outputs are in another order: {told}",
+        f"the outputs are in another order: {text}",
         effect=FindingEffect.REACHES_OUTPUT,
         cause="interface",
         status=FindingStatus.CONFIRMED,
@@ -156,7 +156,7 @@ def of_order(declared: Sequence[Binding], fitting: Sequence[Binding]) -> Finding
 def of_named_order(
     reference: Sequence[TensorSpec], candidate: Sequence[TensorSpec], bound: Sequence[Binding]
 ) -> Finding | None:
-    """The same names in another order: right by name, wrong for every positional caller."""
+    """Report outputs with the same names in another order, wrong for positional callers."""
     by_name = {pair.reference: pair.candidate for pair in bound if pair.how == BoundBy.NAME}
     expected = [by_name[spec.name] for spec in reference if spec.name in by_name]
     got = [spec.name for spec in candidate if spec.name in expected]
@@ -179,7 +179,7 @@ def of_named_order(
 def of_rearranged(
     rearranged: Mapping[str, Rearrangement], divergences: Sequence[Divergence]
 ) -> Iterator[Finding]:
-    """Outputs that were compared through another shape, whether or not the values prove it."""
+    """Yield a finding for each output that was compared in another shape."""
     wrong = {d.candidate_output for d in divergences if d.verdict is Verdict.DIVERGENT}
     for name, moved in rearranged.items():
         if name in wrong:
@@ -210,7 +210,7 @@ def of_signature(
     *,
     named: bool = True,
 ) -> Iterator[Finding]:
-    """Names, types and counts of inputs or outputs that the conversion changed."""
+    """Yield changes of the names, types and counts of inputs or outputs."""
     left, right = ({spec.name: spec for spec in side} for side in (reference, candidate))
     for pair in bound:
         ref, cand = left[pair.reference], right[pair.candidate]
@@ -231,19 +231,19 @@ def of_signature(
 
 
 def _fixed_axes(ref: TensorSpec, cand: TensorSpec) -> Iterator[Finding]:
-    """Axes that the reference leaves free and the candidate does not."""
+    """Yield a finding if the candidate fixes axes that the reference leaves free."""
     fixed = fixed_axes(ref, cand)
     if fixed:
-        told = ", ".join(f"axis {place} was free and is {now}" for place, now in fixed.items())
+        text = ", ".join(f"axis {place} was free and is {now}" for place, now in fixed.items())
         yield replace(
-            _interface(f"input {cand.name!r}: {told}", cand),
+            _interface(f"input {cand.name!r}: {text}", cand),
             evidence={FIXED_AXES: sorted(fixed)},
             fix="declare it free; isomorph fix does so in an ONNX file whose graph allows it",
         )
 
 
 def fixed_axes(ref: TensorSpec, cand: TensorSpec) -> dict[int, int]:
-    """The axes that the reference leaves free and the candidate does not, with their sizes."""
+    """Return the axes that only the candidate fixes, with their sizes."""
     if ref.shape is None or cand.shape is None or len(ref.shape) != len(cand.shape):
         return {}
     return {
@@ -284,7 +284,7 @@ def _interface(summary: str, spec: TensorSpec) -> Finding:
 
 
 def of_failure(role: str, what: str, error: IsomorphError) -> Finding:
-    """A crash, a hang or a refusal is a finding about that runtime."""
+    """Report a crash, a hang or a refusal of a runtime."""
     return _finding(
         error.code,
         f"{role}: {error.sentence}" + (f" ({error.why.splitlines()[0]})" if error.why else ""),
@@ -295,14 +295,14 @@ def of_failure(role: str, what: str, error: IsomorphError) -> Finding:
     )
 
 
-def of_forecast(opened: ModelHandle, feeds: Arrays) -> Iterator[Finding]:
-    """A tensor that cannot fit, told from its declared shape, whatever the run then says."""
-    limit, load = opened.host.memory_bytes, largest(opened.model.graph, feeds)
+def of_forecast(handle: ModelHandle, feeds: Arrays) -> Iterator[Finding]:
+    """Yield a finding if a tensor cannot fit into memory by its declared shape."""
+    limit, load = handle.host.memory_bytes, largest(handle.model.graph, feeds)
     if limit is None or load is None or load.bytes <= limit:
         return
     yield _finding(
         "MEMORY_FORECAST",
-        f"{opened.role}: tensor {load.tensor!r} alone takes {readable(load.bytes)}, and a worker "
+        f"{handle.role}: tensor {load.tensor!r} alone takes {readable(load.bytes)}, and a worker "
         f"may hold {readable(limit)}",
         effect=FindingEffect.NONE,
         status=FindingStatus.CONFIRMED,
@@ -313,7 +313,7 @@ def of_forecast(opened: ModelHandle, feeds: Arrays) -> Iterator[Finding]:
 
 
 def of_fallback(role: str, facts: Mapping[str, str]) -> Iterator[Finding]:
-    """A provider was asked for and another one is in use."""
+    """Yield a finding if another provider is in use than the one asked for."""
     asked, used = facts.get("providers asked"), facts.get("providers used")
     if asked and used and asked.split(",")[0].strip() != used.split(",")[0].strip():
         yield _finding(
@@ -332,10 +332,10 @@ def _finding(
     effect: FindingEffect,
     cause: str | None = None,
     status: FindingStatus = FindingStatus.SUSPECTED,
-    **rest: Any,  # noqa: ANN401
+    **fields: Any,  # noqa: ANN401
 ) -> Finding:
     return Finding(
-        rank=0, code=code, summary=summary, effect=effect, cause=cause, status=status, **rest
+        rank=0, code=code, summary=summary, effect=effect, cause=cause, status=status, **fields
     )
 
 

@@ -1,4 +1,4 @@
-"""Where in one model trouble begins: the first tensor not finite, or not as it should be."""
+"""Find the first tensor of one model that is not finite, or differs from the oracle."""
 
 from __future__ import annotations
 
@@ -22,50 +22,50 @@ if TYPE_CHECKING:
 _NODES_AT_A_TIME = 32
 
 
-def first_trouble(subject: EvaluatedModel, false_alarm: float) -> Iterator[Finding]:
-    """Walk the graph once and name the first node of each kind of trouble.
+def first_bad_tensors(evaluated: EvaluatedModel, false_alarm: float) -> Iterator[Finding]:
+    """Yield the first node of each kind of error, in graph order.
 
-    Nothing is walked when the outputs are finite and within their budget: then there is no
-    trouble to trace, and infinities inside (an attention mask) are meant.
+    Nothing is examined if the outputs are finite and within their budget: infinities inside the
+    graph (an attention mask) are then intended.
     """
-    run, meaning = subject.runtime_outputs(), subject.oracle_outputs()
-    if isinstance(run, IsomorphError) or isinstance(meaning, IsomorphError):
+    run, oracle_outputs = evaluated.runtime_outputs(), evaluated.oracle_outputs()
+    if isinstance(run, IsomorphError) or isinstance(oracle_outputs, IsomorphError):
         return
-    astray = _beyond_budget(subject, run, false_alarm)
+    astray = _beyond_budget(evaluated, run, false_alarm)
     broken = any(is_inexact(array) and not np.isfinite(array).all() for array in run.values())
-    if not (astray or broken) or subject.runtime().capabilities.fetch != "all":
+    if not (astray or broken) or evaluated.runtime().capabilities.fetch != "all":
         return
     found: set[str] = set()
-    for nodes in _batches(subject.model.graph.nodes):
-        for finding in _walk(subject, nodes, false_alarm, astray=astray):
+    for nodes in _batches(evaluated.model.graph.nodes):
+        for finding in _walk(evaluated, nodes, false_alarm, astray=astray):
             if finding.code not in found:
                 found.add(finding.code)
                 yield finding
 
 
-def _beyond_budget(subject: EvaluatedModel, run: Mapping[str, Array], false_alarm: float) -> bool:
-    meaning, rounding = subject.oracle_outputs(), subject.rounding()
-    if isinstance(meaning, IsomorphError) or isinstance(rounding, IsomorphError):
+def _beyond_budget(evaluated: EvaluatedModel, run: Mapping[str, Array], false_alarm: float) -> bool:
+    expected, rounding = evaluated.oracle_outputs(), evaluated.rounding()
+    if isinstance(expected, IsomorphError) or isinstance(rounding, IsomorphError):
         return False
     return any(
-        (_judged(array, meaning[name], rounding[name], false_alarm) or 0.0) > 1.0
+        (_judged(array, expected[name], rounding[name], false_alarm) or 0.0) > 1.0
         for name, array in run.items()
-        if name in meaning and name in rounding and array.shape == meaning[name].shape
+        if name in expected and name in rounding and array.shape == expected[name].shape
     )
 
 
 def _walk(
-    subject: EvaluatedModel, nodes: Sequence[Node], false_alarm: float, *, astray: bool
+    evaluated: EvaluatedModel, nodes: Sequence[Node], false_alarm: float, *, astray: bool
 ) -> Iterator[Finding]:
     names = [name for node in nodes for name in node.outputs if name]
-    run = subject.runtime().run(subject.feeds, names)
-    oracle = subject.oracle()
-    meaning = oracle.run(subject.feeds, names)
-    noise = Noise(seed=subject.seed, rounding=True)
-    spread = spreads(oracle, subject.feeds, meaning, noise) if astray else {}
+    run = evaluated.runtime().run(evaluated.feeds, names)
+    oracle = evaluated.oracle()
+    oracle_outputs = oracle.run(evaluated.feeds, names)
+    noise = Noise(seed=evaluated.seed, rounding=True)
+    spread = spreads(oracle, evaluated.feeds, oracle_outputs, noise) if astray else {}
     for node in nodes:
         for name in node.outputs:
-            actual, expected = run.get(name), meaning.get(name)
+            actual, expected = run.get(name), oracle_outputs.get(name)
             if not isinstance(actual, np.ndarray) or not isinstance(expected, np.ndarray):
                 continue
             if not is_inexact(actual) or actual.shape != expected.shape:
@@ -90,18 +90,20 @@ def _not_finite(node: Node, name: str, actual: Array, expected: Array) -> Findin
     kinds = [
         word for word, seen in (("NaN", np.isnan(wide)), ("infinity", np.isinf(wide))) if seen.any()
     ]
-    meant = not np.isfinite(expected).all()
-    told = "its float64 oracle has it, too" if meant else "its float64 oracle is finite there"
+    expected_too = not np.isfinite(expected).all()
+    note = (
+        "its float64 oracle has it, too" if expected_too else "its float64 oracle is finite there"
+    )
     return Finding(
         rank=0,
-        code="NOT_FINITE_AS_MEANT" if meant else "NOT_FINITE",
-        cause=None if meant else "precision",
+        code="NOT_FINITE_AS_MEANT" if expected_too else "NOT_FINITE",
+        cause=None if expected_too else "precision",
         status=FindingStatus.CONFIRMED,
-        effect=FindingEffect.NONE if meant else FindingEffect.REACHES_OUTPUT,
+        effect=FindingEffect.NONE if expected_too else FindingEffect.REACHES_OUTPUT,
         node=node.name,
         tensors=(name,),
         source=node.source,
-        summary=f"{' and '.join(kinds)} first appears at node {node.name!r} ({node.op}); {told}",
+        summary=f"{' and '.join(kinds)} first appears at node {node.name!r} ({node.op}); {note}",
     )
 
 

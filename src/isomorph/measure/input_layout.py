@@ -1,8 +1,8 @@
-"""In which arrangement of axes the candidate takes an input, where its shape is another.
+"""Choose the arrangement of axes in which the candidate takes an input of another shape.
 
-One arrangement that fits is taken. Of several, the graph decides: the one under which the
-float64 outputs agree with the reference's. Only where none does, the one that moves a single
-axis, as between channels-first and channels-last, is taken.
+A single arrangement that fits is used. Of several, the one under which the float64 outputs agree
+with the reference's is used. Only if none does, the one that moves a single axis, as between
+channels-first and channels-last, is used.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _LOCATION_AND_SCALE = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taker:
-    """The candidate as far as its inputs are concerned."""
+class CandidateInputs:
+    """The inputs, outputs and oracle of a candidate."""
 
     inputs: Sequence[TensorSpec]
     outputs: Sequence[str]
@@ -41,20 +41,20 @@ class Taker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """The arrangement chosen for one input of the candidate, and how it is known."""
+    """The arrangement chosen for one input of the candidate, and the reason."""
 
     input: str
     rearrangement: Rearrangement
     how: str
 
 
-def settle(
+def choose_layouts(
     reference: EvaluatedModel,
-    candidate: Taker,
+    candidate: CandidateInputs,
     bindings: Sequence[Binding],
     stated: Mapping[str, tuple[int, ...]],
 ) -> tuple[Layout, ...]:
-    """One layout for each bound input whose shape does not fit as it is."""
+    """Return one layout for each bound input whose shape does not fit as it is."""
     specs = {spec.name: spec for spec in candidate.inputs}
     open_questions: dict[str, tuple[Rearrangement, ...]] = {}
     settled: list[Layout] = []
@@ -79,7 +79,7 @@ def settle(
 
 
 def rearranged(feeds: Mapping[str, Array], layouts: Sequence[Layout]) -> dict[str, Array]:
-    """Feeds of the candidate in the arrangements that were settled."""
+    """Return the feeds in the chosen arrangements."""
     moved = dict(feeds)
     for layout in layouts:
         moved[layout.input] = np.ascontiguousarray(layout.rearrangement.array(moved[layout.input]))
@@ -87,7 +87,7 @@ def rearranged(feeds: Mapping[str, Array], layouts: Sequence[Layout]) -> dict[st
 
 
 def findings(layouts: Sequence[Layout]) -> Iterator[Finding]:
-    """Each settled difference, said."""
+    """Yield one finding for each input in another arrangement."""
     for layout in layouts:
         yield Finding(
             rank=0,
@@ -114,12 +114,12 @@ def _fits(shape: tuple[int, ...], spec: TensorSpec) -> bool:
 
 def _by_proof(
     reference: EvaluatedModel,
-    candidate: Taker,
+    candidate: CandidateInputs,
     bindings: Sequence[Binding],
     several: Mapping[str, tuple[Rearrangement, ...]],
     settled: Sequence[Layout],
 ) -> list[Layout]:
-    meaning = reference.oracle_outputs()
+    oracle_outputs = reference.oracle_outputs()
     feeds = {pair.candidate: np.asarray(reference.feeds[pair.reference]) for pair in bindings}
     feeds = rearranged(feeds, settled)
     trials: list[tuple[float, list[Layout]]] = []
@@ -133,33 +133,33 @@ def _by_proof(
             Layout(input=name, rearrangement=moved, how=how)
             for name, moved in zip(several, choice, strict=True)
         ]
-        if not isinstance(meaning, IsomorphError):
+        if not isinstance(oracle_outputs, IsomorphError):
             result = candidate.oracle().run(rearranged(feeds, layouts), list(candidate.outputs))
             seen = [np.asarray(result[name]) for name in candidate.outputs]
-            far = _apart(list(meaning.values()), seen)
+            far = _apart(list(oracle_outputs.values()), seen)
             trials.append((far, layouts))
     trials.sort(key=lambda trial: trial[0])
-    if trials and (len(trials) == 1 or trials[0][0] <= _decisive(meaning) * trials[1][0]):
+    if trials and (len(trials) == 1 or trials[0][0] <= _decisive(oracle_outputs) * trials[1][0]):
         return trials[0][1]
     return [_by_convention(name, choices) for name, choices in several.items()]
 
 
-def _decisive(meaning: Mapping[str, Array] | IsomorphError) -> float:
-    """How much nearer the best arrangement must come than the next, or it is an accident.
+def _decisive(oracle_outputs: Mapping[str, Array] | IsomorphError) -> float:
+    """Return how much closer the best arrangement must be than the next, to be no accident.
 
-    Sorted outputs of a wrong arrangement resemble the right ones by their form; where they lie
-    and how wide they are spread is free. A single number has no spread.
+    Sorted outputs of a wrong arrangement have a similar distribution; only their mean and their
+    spread are free. A single number has no spread.
     """
-    if isinstance(meaning, IsomorphError):
+    if isinstance(oracle_outputs, IsomorphError):
         return 0.0
-    elements = sum(array.size for array in meaning.values() if is_inexact(array))
+    elements = sum(array.size for array in oracle_outputs.values() if is_inexact(array))
     return decisive(min(elements, _LOCATION_AND_SCALE))
 
 
 def _apart(left: Sequence[Array], right: Sequence[Array]) -> float:
-    """How far two lists of outputs are apart, whatever the order of their elements."""
+    """Return the distance of two lists of outputs, whatever the order of their elements."""
     total = size = 0.0
-    # An output that one side lacks says nothing about the order of the axes.
+    # An output that one side lacks does not depend on the order of the axes.
     for ref, cand in zip(left, right, strict=False):
         if ref.size != cand.size:
             return np.inf
@@ -178,7 +178,7 @@ def _by_convention(name: str, choices: Sequence[Rearrangement]) -> Layout:
             "AMBIGUOUS_LAYOUT",
             f"input {name!r} of the candidate fits in {len(choices)} arrangements of the axes",
             why="some axes have equal sizes, and under none of them the outputs agree",
-            fix=f"say which: --layout {name}={axes}",
+            fix=f"state which: --layout {name}={axes}",
         )
     how = "the only one that moves a single axis; under none the outputs agree"
     return Layout(input=name, rearrangement=simple[0], how=how)

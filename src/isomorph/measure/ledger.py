@@ -1,4 +1,4 @@
-"""The ledger of a check while it is made: an input is opened, judged or dropped, and closed."""
+"""Build the ledger of a check: each input is opened, then judged or dropped, and closed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LACKING = "the candidate has no such output"
 
 
 class Accounts:
-    """What is owed: every output of the reference on every input that was tried."""
+    """Accounts for every output of the reference on every input."""
 
     def __init__(self) -> None:
         self._ledger = Ledger(())
@@ -31,9 +31,9 @@ class Accounts:
     def expect(
         self, outputs: Iterable[str], bound: Sequence[Binding], *, interface: bool = True
     ) -> tuple[Divergence, ...]:
-        """Name the reference's outputs; gives a divergence for each that the candidate lacks.
+        """Set the reference's outputs; return a divergence for each that the candidate lacks.
 
-        Without an ``interface``, as of recorded values, what has no counterpart is not compared.
+        Without an ``interface`` (recorded values), an output without counterpart is not compared.
         """
         names = tuple(dict.fromkeys(outputs))
         self._ledger = Ledger(names)
@@ -43,11 +43,11 @@ class Accounts:
         return self._lacking
 
     def open(self, sample: Sample) -> None:
-        """An input that is about to be compared."""
+        """Start an input that is about to be compared."""
         self._open = sample.kind
 
     def drop(self) -> None:
-        """Leave the open input out: it can prove nothing, and that is told elsewhere."""
+        """Leave the open input out: it cannot prove anything, which is reported elsewhere."""
         self._open = None
 
     def judged(self, divergences: Iterable[Divergence]) -> None:
@@ -57,13 +57,13 @@ class Accounts:
         self._open = None
 
     def close(self) -> None:
-        """An input that nothing was said of: it was not compared."""
+        """Account for an open input that was not judged as not compared."""
         if self._open is not None:
             self._ledger.account(self._open, self.entries(()), "the models could not be run on it")
         self._open = None
 
     def entries(self, divergences: Iterable[Divergence]) -> tuple[Entry, ...]:
-        """One input as the ledger keeps it, with the outputs that are missing altogether."""
+        """Return the entries of one input, including the outputs that the candidate lacks."""
         return entries((*divergences, *self._lacking), self._ledger.outputs)
 
     def of_test_set(
@@ -73,9 +73,9 @@ class Accounts:
         judged: Mapping[str, Sequence[Divergence]],
         unjudged: Mapping[str, str],
     ) -> None:
-        """A test set of so many samples: those judged, and those that were not, with the reason.
+        """Account for the samples of a test set: those judged, and others with the reason.
 
-        The rest of them are opened and judged one by one.
+        Samples in neither are opened and judged one by one.
         """
         self._ledger.from_test_set(name, samples)
         for divergences in judged.values():

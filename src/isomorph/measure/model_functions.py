@@ -34,13 +34,13 @@ class Sides:
 def alone(candidate: ModelHandle) -> Sides:
     """A model's own oracle as the reference of its run."""
 
-    def meaning(sample: Sample) -> Arrays:
+    def oracle(sample: Sample) -> Arrays:
         return outputs_on(candidate, candidate.oracle(), sample.feeds)
 
     def run(sample: Sample) -> Arrays:
         return outputs_on(candidate, candidate.run(), sample.feeds)
 
-    return Sides(both=(meaning, run))
+    return Sides(both=(oracle, run))
 
 
 def outputs_on(handle: ModelHandle, session: Session, feeds: Mapping[str, Array]) -> Arrays:

@@ -1,9 +1,9 @@
-"""Variances that few draws estimate, each helped by its neighbors as far as they are alike.
+"""Moderated variances: estimates from few draws that borrow from similar elements.
 
 Few draws estimate a single variance poorly. Elements with the same variance, or with the same
-variance in units of their own size, may share their draws; a large number, a mask or a pixel
-coordinate beside a score tells nothing of it. How alike they are is estimated from the variances
-themselves: what their logarithms vary beyond what so few draws explain (Smyth, 2004).
+variance relative to their size, may share their draws; a mask or a pixel coordinate next to a score
+must not. How similar they are is estimated from the variances themselves: how much their logarithms
+vary beyond what few draws explain (Smyth, 2004).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Moderated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Shared:
-    """What the elements of a group have in common: a variance, worth so many draws."""
+    """The common variance of a group of elements, and its degrees of freedom."""
 
     freedom: float
     variance: Array
@@ -38,9 +38,10 @@ class _Shared:
 
 
 def moderated(variance: Array, size: Array, freedom: float) -> Moderated:
-    """Deviations from ``variance``, estimated with ``freedom`` degrees, of elements this large.
+    """Return deviations from ``variance``, estimated with ``freedom`` degrees of freedom.
 
-    An element that no draw moved stays without a deviation, whatever its neighbors do.
+    ``size`` is the magnitude of each element. An element that no draw moved keeps a deviation of
+    zero, whatever its neighbors do.
     """
     if variance.size == 0 or not np.any(variance > 0):
         return Moderated(deviation=np.sqrt(variance), freedom=freedom)
@@ -51,17 +52,17 @@ def moderated(variance: Array, size: Array, freedom: float) -> Moderated:
     helped = np.isfinite(shared.variance)
     with np.errstate(invalid="ignore", over="ignore"):
         mixed = (shared.freedom * shared.variance + freedom * variance) / total
-        # Neighbors may say that its draws were small by chance, and not more than chance can do.
+        # Neighbors may raise a variance that is small by chance, by no more than chance explains.
         mixed = np.minimum(mixed, variance * largest_deficit(freedom, variance.size))
-    # One threshold serves the whole tensor: an element that stands alone is widened by what its
-    # own, fewer degrees of freedom ask for.
+    # One threshold serves the whole tensor: the deviation of an element without neighbors is
+    # widened for its fewer degrees of freedom.
     alone = student(variance.size, freedom) / student(variance.size, total)
     found = np.where(helped, mixed, variance * alone**2)
     return Moderated(deviation=np.sqrt(np.where(variance > 0, found, 0.0)), freedom=total)
 
 
 def _shared(variance: Array, unit: Array, freedom: float) -> _Shared:
-    """The variance that the elements of a group share in these units, and what it is worth."""
+    """Return the variance that the elements of a group share in these units."""
     nothing = _Shared(freedom=0.0, variance=np.full(variance.shape, np.nan))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         logs = np.log(variance) - 2.0 * np.log(unit)
@@ -86,7 +87,7 @@ def _shared(variance: Array, unit: Array, freedom: float) -> _Shared:
 
 
 def _neighbors(axes: int) -> tuple[int, ...]:
-    """The image of a channel for four axes and more, the last axis otherwise."""
+    """Return the axes of a group: the image of a channel for four axes, else the last axis."""
     return tuple(range(2, axes)) if axes >= 4 else (() if axes == 0 else (-1,))
 
 

@@ -1,4 +1,4 @@
-"""What the draws of one tensor did, gathered draw by draw."""
+"""The moments of the draws of one tensor, accumulated draw by draw."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Moments:
         self._steps: list[Array] | None = [] if keep else None
 
     def add(self, value: object, *, wide: bool = False) -> None:
-        """One draw; of wider noise only what the others did not show is used."""
+        """Add one draw; wider noise only counts for elements that the others did not move."""
         array = np.asarray(value)
         if value is None or array.shape != self.center.shape:
             # Under noise even the shape changed: nothing about this tensor is settled.
@@ -65,7 +65,7 @@ class Moments:
         self._second += size * size
 
     def spread(self, draws: int) -> Spread:
-        """What is known after so many draws."""
+        """Return the spread after this many draws."""
         if not self.inexact:
             return Spread(
                 draws=draws, deviation=None, unsettled=self.unsettled, reached=self._whole(),
@@ -85,11 +85,11 @@ class Moments:
             variance, still = np.where(few, within, variance), still & ~few
             freedom = max(float(np.min(left[few], initial=freedom)), 1.0)
         if self._about_mean:
-            # What a grid or a narrow type loses is as large as what draws show of it: an element
-            # that stays at the end of a range, behind a ReLU, may lose what its neighbors do.
+            # The loss of a quantizer or a narrow type is as large as the draws show: an element
+            # at the end of a range, after a ReLU, may lose as much as its neighbors.
             return Spread(draws=draws, deviation=pooled(variance), unsettled=self.unsettled)
         if self._wide:
-            # Where only wider noise moves a number, rounding might: its deviation is taken.
+            # Where only wider noise moves an element, rounding might: its deviation is used.
             variance = np.where(still, self._wider / self._wide, variance)
         found = moderated(variance, np.abs(widen(self.center)), freedom)
         return Spread(
@@ -98,7 +98,7 @@ class Moments:
         )  # fmt: skip
 
     def _whole(self) -> tuple[Reached, ...]:
-        """Of whole numbers: how far each went, and those that stayed as far as any."""
+        """Return the largest step of each integer; unmoved ones get the largest of all."""
         if not self._steps:
             return ()
         rows = self._rows()
@@ -111,12 +111,12 @@ class Moments:
             return
         # Steps of whole numbers are exact up to 2**53; those of floats need few digits.
         kept = step.astype(np.float32) if self.inexact else step
-        held = (len(self._steps) + 2) * kept.nbytes
-        if held > share_of_memory(DRAWN_BYTES.most):
+        needed = (len(self._steps) + 2) * kept.nbytes
+        if needed > share_of_memory(DRAWN_BYTES.most):
             DRAWN_BYTES.reached()
             self._steps = None
             return
-        # Plain draws first: of the wider ones it is never asked which was which.
+        # Plain draws come first; the order of the wider ones does not matter.
         self._steps.insert(len(self._steps) if wide else self._plain, kept)
 
     def _rows(self) -> Array:
@@ -126,7 +126,7 @@ class Moments:
 
 
 def pooled(variance: Array) -> Array:
-    """Standard deviations, each the mean of an element's own variance and its channel's."""
+    """Return standard deviations from the mean of each variance and its channel's."""
     if variance.ndim == 0:
         return np.asarray(np.sqrt(variance))
     axes = tuple(range(2, variance.ndim)) if variance.ndim >= 4 else (-1,)

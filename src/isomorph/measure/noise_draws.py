@@ -1,4 +1,4 @@
-"""Draws of an oracle under noise, gathered into the spread of each tensor."""
+"""Draw an oracle under noise, and accumulate the spread of each tensor."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ def spreads(
     draws: int = DRAWS,
     about_mean: bool = False,
 ) -> Mapping[str, Spread]:
-    """Run the oracle ``draws`` times under ``noise``: what moved, at the tensors of ``center``."""
-    spreading = Spreading(center, noise, about_mean=about_mean)
-    spreading.reach(draws, session, feeds)
+    """Run the oracle ``draws`` times under ``noise``; return the spread of ``center``."""
+    spreading = NoiseDraws(center, noise, about_mean=about_mean)
+    spreading.draw_until(draws, session, feeds)
     return spreading.spreads()
 
 
-class Spreading:
-    """A spread that more draws can sharpen.
+class NoiseDraws:
+    """A spread that further draws refine.
 
     Deviations are taken about the oracle's own value, or about the mean of the draws where the
-    undisturbed value is itself under suspicion (the quantizers of a candidate). Where elements
-    may jump (``jumps``) every draw is kept.
+    undisturbed value is itself in question (the quantizers of a candidate). Where elements may
+    jump (``jumps``) every draw is kept.
     """
 
     def __init__(
@@ -54,28 +54,28 @@ class Spreading:
             if value is not None
         }
 
-    def reach(
+    def draw_until(
         self,
         draws: int,
         session: Session,
         feeds: Arrays,
         on_progress: Callable[[int], None] | None = None,
     ) -> None:
-        """Draw until there are so many; those that were drawn before count."""
+        """Draw until there are ``draws`` in total."""
         for draw in range(self._drawn, draws):
             self._draw(session, feeds, replace(self._noise, seed=self._seed(draw)))
             self._drawn = draw + 1
             if on_progress is not None:
                 on_progress(self._drawn)
 
-    def reach_wider(
+    def draw_wider_until(
         self,
         draws: int,
         session: Session,
         feeds: Arrays,
         on_progress: Callable[[int], None] | None = None,
     ) -> None:
-        """Draw so often with wider noise: it shows which values rounding could have reached."""
+        """Draw with wider noise, which shows the values that rounding could reach."""
         for draw in range(self._wide, draws):
             noise = replace(self._noise, seed=self._seed(_WIDE_SEEDS + draw), scale=WIDER)
             self._draw(session, feeds, noise)
@@ -84,7 +84,7 @@ class Spreading:
                 on_progress(self._wide)
 
     def spreads(self) -> Mapping[str, Spread]:
-        """What the draws so far did to each tensor."""
+        """Return the spread of each tensor from the draws so far."""
         return {key: moments.spread(self._drawn) for key, moments in self._sums.items()}
 
     def _seed(self, draw: int) -> int:

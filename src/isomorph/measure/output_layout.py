@@ -1,4 +1,4 @@
-"""The same values in another arrangement of axes.
+"""Outputs with the same values in another arrangement of axes.
 
 The shape of an output is part of the function. A channel axis that a converter moved between two
 conventions is accepted where exactly one rearrangement fits, and fits by value; so is what the
@@ -30,31 +30,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrangeable:
-    """Which arrangements of the candidate's outputs are the reference's output all the same.
+    """Which arrangements of the candidate's outputs are accepted.
 
-    ``channels``: the two sides follow different conventions, or an input's channel axis moved.
-    ``anything``: any order of axes, and axes of size one more or less (parts of a graph have no
-    interface). ``stated`` by the user: which axes of the reference an output has, in its order.
+    ``channels``: the models use different conventions, or an input's channel axis moved.
+    ``anything``: any order of axes, with or without axes of size one (subgraphs have no
+    interface). ``stated`` by the user: the axes of the reference that an output has, in its order.
     """
 
     channels: bool = False
     anything: bool = False
     stated: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
-    def ways(
-        self, name: str, shape: tuple[int, ...], wanted: tuple[int, ...]
+    def rearrangements(
+        self, name: str, shape: tuple[int, ...], target: tuple[int, ...]
     ) -> tuple[Rearrangement, ...]:
-        """The ways in which an output of the candidate may be brought into the other shape."""
+        """Return the accepted rearrangements of an output of the candidate into ``target``."""
         if name in self.stated:
-            way = stated_arrangement(self.stated[name], shape, wanted)
-            return () if way is None else (way,)
-        if shape == wanted or not (self.channels or self.anything):
+            found = stated_arrangement(self.stated[name], shape, target)
+            return () if found is None else (found,)
+        if shape == target or not (self.channels or self.anything):
             return ()
-        return arrangements(shape, wanted) if self.anything else channel_moves(shape, wanted)
+        return arrangements(shape, target) if self.anything else channel_moves(shape, target)
 
 
-def spread_through(moved: Rearrangement, spread: Spread) -> Spread:
-    """A spread rearranged with its tensor."""
+def rearranged_spread(moved: Rearrangement, spread: Spread) -> Spread:
+    """Rearrange a spread with its tensor."""
     deviation = None if spread.deviation is None else moved.array(spread.deviation)
     unsettled = moved.array(spread.unsettled)
     reached = tuple(
@@ -69,19 +69,19 @@ def spread_through(moved: Rearrangement, spread: Spread) -> Spread:
     return replace(spread, deviation=deviation, unsettled=unsettled, reached=reached)
 
 
-def seen_through(moved: Rearrangement, evidence: Evidence) -> Evidence:
-    """Everything known of an output, rearranged."""
+def rearranged_evidence(moved: Rearrangement, evidence: Evidence) -> Evidence:
+    """Rearrange all evidence of an output."""
 
     def array(given: Array | None) -> Array | None:
         return None if given is None else moved.array(given)
 
     def spread(given: Spread | None) -> Spread | None:
-        return None if given is None else spread_through(moved, given)
+        return None if given is None else rearranged_spread(moved, given)
 
     return replace(
         evidence,
         run=array(evidence.run),
-        meaning=array(evidence.meaning),
+        oracle=array(evidence.oracle),
         rounding=spread(evidence.rounding),
         execution=spread(evidence.execution),
         unoptimized_outputs=lambda: array(evidence.unoptimized_outputs()),
@@ -91,12 +91,12 @@ def seen_through(moved: Rearrangement, evidence: Evidence) -> Evidence:
 def rearrangement(
     reference: Evidence, candidate: Evidence, allowed: Arrangeable, false_alarm: float
 ) -> Rearrangement | None:
-    """The one allowed rearrangement under which the candidate's values are the reference's."""
-    ref = reference.meaning if reference.meaning is not None else reference.run
-    cand = candidate.meaning if candidate.meaning is not None else candidate.run
+    """Return the accepted rearrangement under which the candidate's values agree."""
+    ref = reference.oracle if reference.oracle is not None else reference.run
+    cand = candidate.oracle if candidate.oracle is not None else candidate.run
     if ref is None or cand is None or ref.size != cand.size:
         return None
-    tried = allowed.ways(candidate.name, tuple(cand.shape), tuple(ref.shape))
+    tried = allowed.rearrangements(candidate.name, tuple(cand.shape), tuple(ref.shape))
     fits = [each for each in tried if _agrees(reference, candidate, each, false_alarm=false_alarm)]
     distinct = {each.array(np.arange(cand.size).reshape(cand.shape)).tobytes() for each in fits}
     if len(distinct) == 1:
@@ -110,9 +110,9 @@ def rearrangement(
 def _agrees(
     reference: Evidence, candidate: Evidence, moved: Rearrangement, *, false_alarm: float
 ) -> bool:
-    through = seen_through(moved, candidate)
-    ref = reference.meaning if reference.meaning is not None else reference.run
-    cand = through.meaning if through.meaning is not None else through.run
+    through = rearranged_evidence(moved, candidate)
+    ref = reference.oracle if reference.oracle is not None else reference.run
+    cand = through.oracle if through.oracle is not None else through.run
     if ref is None or cand is None:
         return False
     spread = merged(reference.rounding, through.rounding)

@@ -1,4 +1,4 @@
-"""Which outputs belong together where only their place pairs them: the order of nearest values."""
+"""Pair outputs that are bound by position only, in the order of closest values."""
 
 from __future__ import annotations
 
@@ -28,11 +28,10 @@ def unordered(*models: Model) -> bool:
 def nearest(
     bindings: Sequence[Binding], reference: Flat, candidate: Flat, spare: Sequence[str] = ()
 ) -> tuple[Binding, ...]:
-    """All bindings, those by place paired anew so that the values are nearest, taken together.
+    """Pair the bindings by position again so that the values are closest in total.
 
-    What is bound otherwise stays as it is, and every output of the reference stays bound.
-    ``spare`` outputs of the candidate are free to be taken. Of equally near pairings the one as
-    it stands is kept.
+    Other bindings do not change, and every output of the reference stays bound. ``spare`` outputs
+    of the candidate may be used. Of equally close pairings the current one is kept.
     """
     places = [pair for pair in bindings if pair.how == BoundBy.POSITION]
     names = [*(pair.candidate for pair in places), *spare]
@@ -51,7 +50,7 @@ def nearest(
 
 
 def _apart(left: str, right: str, reference: Flat, candidate: Flat) -> float:
-    """How far two outputs are apart, all their elements together; infinite if they do not fit."""
+    """Return the distance of two outputs over all elements; infinite if they do not fit."""
     ref, cand = elements(left, reference), elements(right, candidate)
     if not ref or ref.keys() != cand.keys():
         return math.inf
@@ -60,7 +59,7 @@ def _apart(left: str, right: str, reference: Flat, candidate: Flat) -> float:
 
 
 def elements(name: str, values: Flat) -> dict[str, Array]:
-    """The output itself under an empty path, or the elements of a sequence or a map."""
+    """Return the output under an empty path, or the elements of a sequence or a map."""
     if name in values:
         return {"": values[name]}
     found = {key.removeprefix(name): each for key, each in values.items() if key.startswith(name)}
@@ -69,9 +68,9 @@ def elements(name: str, values: Flat) -> dict[str, Array]:
 
 
 def _assigned(costs: Array) -> list[int]:
-    """A column for each row, no column twice, so that the sum is least (Kuhn and Munkres).
+    """Return a distinct column for each row with the least total cost (Kuhn and Munkres).
 
-    Infinite costs are finite here, and above the sum of all others: as few of them as can be.
+    Infinite costs are replaced by more than the sum of all others, so as few as possible are used.
     """
     rows, columns = costs.shape
     finite = np.isfinite(costs)

@@ -1,7 +1,7 @@
-"""Values that a tensor's declared type cannot hold, where the run was too wide to notice.
+"""Values that overflow a tensor's declared type, hidden by a run in a wider type.
 
 Some runtimes compute float16 nodes in float32. There such a model looks right; on a device that
-computes as declared, what exceeds the type becomes infinite.
+computes as declared, values beyond the type become infinite.
 """
 
 from __future__ import annotations
@@ -21,46 +21,46 @@ if TYPE_CHECKING:
 
 CODE = "OVERFLOW_HIDDEN"
 _NODES_AT_A_TIME, _MOST_PASSES = 32, 4
-"""Tensors wait on disk; few enough of them at a time, and few enough passes of the oracle."""
+"""Nodes whose tensors are on disk at a time, and passes of the oracle at most."""
 
 
-def hidden_overflow(subject: EvaluatedModel) -> Iterator[Finding]:
-    """The first node whose result its type cannot hold, if the outputs would change by that.
+def hidden_overflow(evaluated: EvaluatedModel) -> Iterator[Finding]:
+    """Yield the first node whose result overflows its type, if that would change the outputs.
 
-    An output that is not finite is told elsewhere: then nothing is hidden.
+    An output that is not finite is reported elsewhere: then nothing is hidden.
     """
-    narrow = _narrow(subject.model.graph)
-    run, meaning = subject.runtime_outputs(), subject.oracle_outputs()
-    if not narrow or isinstance(run, IsomorphError) or isinstance(meaning, IsomorphError):
+    narrow = _narrow(evaluated.model.graph)
+    run, expected = evaluated.runtime_outputs(), evaluated.oracle_outputs()
+    if not narrow or isinstance(run, IsomorphError) or isinstance(expected, IsomorphError):
         return
-    oracle = subject.oracle()
+    oracle = evaluated.oracle()
     finite = all(np.isfinite(each).all() for each in _real(run).values())
     if not finite or oracle.capabilities.feed != "all":
         return
-    nodes = [node for node in subject.model.graph.nodes if narrow & set(node.outputs)]
+    nodes = [node for node in evaluated.model.graph.nodes if narrow & set(node.outputs)]
     at_a_time = max(_NODES_AT_A_TIME, -(-len(nodes) // _MOST_PASSES))
     for start in range(0, len(nodes), at_a_time):
         batch = nodes[start : start + at_a_time]
         names = [name for node in batch for name in node.outputs if name in narrow]
-        values = _real(oracle.run(subject.feeds, names))
+        values = _real(oracle.run(evaluated.feeds, names))
         for node in batch:
             for name in [name for name in node.outputs if name in values]:
-                held = _held(values[name])
-                if held is not None and _matters(subject, name, held, _real(meaning)):
+                clipped = _in_float16(values[name])
+                if clipped is not None and _matters(evaluated, name, clipped, _real(expected)):
                     yield _finding(node, name, values[name])
                     return
 
 
 def _narrow(graph: Graph) -> set[str]:
-    """The tensors of a type that reaches less far than float32, and ends in infinity.
+    """Return the tensors of a type with a smaller range than float32, ending in infinity.
 
-    bfloat16 reaches as far, and the types of eight bits come with scales of their own.
+    bfloat16 has the same range, and types of eight bits have scales of their own.
     """
     return {name for name, spec in graph.tensors.items() if spec.dtype == "float16"}
 
 
 def _real(values: Mapping[str, Any]) -> dict[str, Array]:
-    """The tensors of numbers: in words and lists nothing overflows."""
+    """Return the numeric tensors; strings and lists do not overflow."""
     return {
         name: value
         for name, value in values.items()
@@ -68,8 +68,8 @@ def _real(values: Mapping[str, Any]) -> dict[str, Array]:
     }
 
 
-def _held(value: Array) -> Array | None:
-    """The value as float16 can hold it, infinite where that ends; None where all of it fits."""
+def _in_float16(value: Array) -> Array | None:
+    """Return the value with infinities where float16 overflows; None where all of it fits."""
     if value.dtype.kind != "f":
         return None
     with np.errstate(over="ignore"):
@@ -77,12 +77,14 @@ def _held(value: Array) -> Array | None:
     return np.where(beyond, np.copysign(np.inf, value), value) if beyond.any() else None
 
 
-def _matters(subject: EvaluatedModel, name: str, held: Array, meaning: Mapping[str, Array]) -> bool:
-    """Whether an output changes by it; a score that a mask puts out may as well be infinite."""
-    outputs = _real(subject.oracle().run({**subject.feeds, name: held}, list(meaning)))
+def _matters(
+    evaluated: EvaluatedModel, name: str, clipped: Array, expected: Mapping[str, Array]
+) -> bool:
+    """Whether an output changes; a score that is masked out may be infinite."""
+    outputs = _real(evaluated.oracle().run({**evaluated.feeds, name: clipped}, list(expected)))
     return any(
         each not in outputs or not np.array_equal(outputs[each], value, equal_nan=True)
-        for each, value in meaning.items()
+        for each, value in expected.items()
     )
 
 

@@ -1,4 +1,4 @@
-"""Both sides at the same time: each has a worker process of its own."""
+"""Evaluate both models in parallel: each has a worker process of its own."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from isomorph.measure.evaluated_model import Comparand
 
 
-def ahead(*sides: Comparand) -> None:
-    """Run each model, evaluate and disturb it; what comes of it, each side keeps."""
-    at_once(*(_everything(side) for side in sides), apart=_apart(*sides))
+def evaluate_all(*sides: Comparand) -> None:
+    """Run each model and its oracle, and draw its rounding; each side keeps the results."""
+    run_parallel(*(_everything(side) for side in sides), apart=_apart(*sides))
 
 
-def at_once(*work: Callable[[], object], apart: bool) -> None:
-    """Do all of it, in threads if the workers stand apart; the first error is raised."""
+def run_parallel(*work: Callable[[], object], apart: bool) -> None:
+    """Call all functions, in threads if ``apart``; the first error is raised."""
     if not apart or len(work) < 2:
         for each in work:
             each()
@@ -28,7 +28,7 @@ def at_once(*work: Callable[[], object], apart: bool) -> None:
         for future in [pool.submit(copy_context().run, each) for each in work]:
             future.result()
     finally:
-        # Whoever interrupts us closes the host next, which ends what the threads wait for.
+        # After an interruption the host is closed, which ends what the threads wait for.
         pool.shutdown(wait=False, cancel_futures=True)
 
 
@@ -48,8 +48,8 @@ def _apart(*sides: Comparand) -> bool:
 def allowances(
     reference: Comparand, candidate: Comparand, ref: tuple[str, ...], cand: tuple[str, ...]
 ) -> None:
-    """The allowance of either side, for the constants that the other does not hold."""
-    at_once(
+    """Evaluate the allowance of both sides, for the constants that the other lacks."""
+    run_parallel(
         lambda: reference.allowance(ref),
         lambda: candidate.allowance(cand),
         apart=_apart(reference, candidate),

@@ -1,4 +1,4 @@
-"""Which loss of precision a graph declares: narrow floats, quantized tensors."""
+"""The loss of precision that a graph declares: narrow floats, quantized tensors."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ QUANTIZED_OPS = frozenset(
      "MatMulIntegerToFloat", "QGemm", "QAttention", "MatMulNBits", "FakeQuant"}
 )  # fmt: skip
 OF_SHAPES = ("Shape", "Size")
-"""Operators that ask for a size and not for values."""
+"""Operators that return a size and do not read values."""
 _STEPS = frozenset({"Floor", "Ceil", "Round", "Sign", "Mod", "TopK", "Unique"})
 _NARROW = ("float16", "bfloat16", "float8", "float4")
 
 
 def widths(graph: Graph) -> frozenset[str]:
-    """The lossy forms that the graph declares: narrow float weights, quantized tensors.
+    """Return the lossy types that the graph declares: narrow float weights, quantized tensors.
 
-    A graph whose floats are mostly narrow declares it as well, weights or not, and so does one
-    that is narrow from every input to every output. A detour through a narrow type in a wide
-    graph declares nothing.
+    A graph whose floats are mostly narrow counts as well, with or without weights, and so does one
+    that is narrow from every input to every output. A few narrow tensors in a wide graph do not.
     """
     found = {graph.constants[name].dtype for name in narrow_constants(graph)}
     floats = [spec.dtype for spec in graph.tensors.values() if spec.dtype and "float" in spec.dtype]
@@ -48,9 +47,9 @@ def quantized(graph: Graph) -> bool:
 
 
 def jumps(graph: Graph) -> bool:
-    """Whether somewhere a float decides on something whole: there, noise rarely does a great deal.
+    """Whether a float determines a discrete value somewhere, so that noise may cause jumps.
 
-    Rounding to a grid, an index, a comparison, a branch. A type that is not declared may be any.
+    Examples are quantization, an index, a comparison, a branch. An undeclared type may be any.
     """
     if quantized(graph):
         return True
@@ -74,14 +73,14 @@ def jumps(graph: Graph) -> bool:
 
 
 def _narrows(graph: Graph, node: Node) -> bool:
-    """Whether a cast to a narrower float is spelled out: it rounds to a grid, as Round does."""
+    """Whether a node is an explicit cast to a narrower float, which rounds as Round does."""
     source = graph.tensors.get(node.inputs[0]) if node.inputs else None
     wide = source is None or not (source.dtype or "").startswith(_NARROW)
     return wide and _casts_narrow(graph, node.op, node.outputs)
 
 
 def _narrow_between_doors(graph: Graph) -> bool:
-    """Converters that keep the types of inputs and outputs cast right behind and before them."""
+    """Whether every float input and output is cast to and from a narrow type."""
     readers: dict[str, list[Node]] = {}
     makers: dict[str, Node] = {}
     for node in graph.nodes:

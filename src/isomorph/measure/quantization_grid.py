@@ -1,4 +1,4 @@
-"""What a quantizer's grid does to the values that go through it."""
+"""The effect of a quantization grid on the values that pass through it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _QUIET = Call(op="QuantizeLinear")
 _ACCUMULATOR_BITS = 32
-"""A grid this wide belongs to a sum of products: its step is theirs, and nobody chose it."""
+"""A type this wide belongs to a sum of products, whose step follows from theirs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class Figures:
 
 
 class Grid:
-    """The real numbers that the integers of one tensor stand for."""
+    """The real values of the integers of one tensor."""
 
     def __init__(self, entry: Quantization) -> None:
         self.dtype, self.axis = entry.dtype, entry.axis
@@ -57,7 +57,7 @@ class Grid:
         return float(np.min(ends[0])), float(np.max(ends[1]))
 
     def fits(self, shape: tuple[int, ...]) -> bool:
-        """Whether there is one scale, or one for each slice of the axis; else it is blocked."""
+        """Whether there is one scale, or one for each slice of the axis (not block-wise)."""
         return self.scale.size == 1 or along_axis(shape, self.axis, self.scale.size)
 
     def figures(self, real: Array, stored: Array | None = None) -> Figures:
@@ -68,7 +68,7 @@ class Grid:
             return Figures(representable=self.representable)
         low, high, step = self._ends(real.shape)
         below, above = real < low - 0.5 * step, real > high + 0.5 * step
-        # A grid that ends at zero is a ReLU too: quantizing tools leave its work to saturation.
+        # A range that ends at zero acts as a ReLU: quantizing tools rely on saturation for it.
         rectified = (below & (low == 0.0)) | (above & (high == 0.0))
         meant = np.where(rectified, 0.0, real)
         kept = self.round_trip(meant) if stored is None else stored
@@ -86,13 +86,13 @@ class Grid:
         )
 
     def round_trip(self, real: Array, reader: Grid | None = None) -> Array:
-        """Quantized, and dequantized by the same grid or by a reader's own."""
+        """Quantize, and dequantize by the same grid or by a reader's own."""
         integers = requantize(real, self.scale, self._zero, self.dtype, self.axis, _QUIET)
         other = reader or self
         return dequantize(integers, other.scale, other._zero, other.axis)
 
     def rectified(self, real: Array) -> Array:
-        """Cut at an end that is zero, and there alone: the work of a ReLU, not of rounding."""
+        """Clip at an end that is zero, as a ReLU does, without rounding."""
         wide = np.asarray(real, np.float64)
         if not self.fits(wide.shape):
             return wide
@@ -101,7 +101,7 @@ class Grid:
         return np.where(high == 0.0, np.minimum(wide, 0.0), wide)
 
     def steps(self, real: Array) -> Array:
-        """Real numbers in steps of the grid, neither rounded nor cut off."""
+        """Convert real values to steps of the grid, neither rounded nor clipped."""
         step, zero = (spread(each, real.shape, self.axis) for each in (self.scale, self.zero))
         return np.asarray(np.asarray(real, np.float64) / step + zero)
 
@@ -129,7 +129,7 @@ class Grid:
         return float(np.mean(np.clip(share, 0.0, 1.0)))
 
     def _ideal_round_trip(self, real: Array) -> Array:
-        """Through the grid whose ends are the smallest and largest value, zero among them."""
+        """Quantize by a range from the smallest to the largest value, including zero."""
         low, high = self._channel_range(real)
         levels = self.bounds[1] - self.bounds[0]
         if not self.whole:

@@ -1,4 +1,4 @@
-"""The quantization table: every quantized tensor of the candidate, and how well it serves."""
+"""The quantization table: every quantized tensor of the candidate, and its losses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from isomorph.match.quantizers import (
     quantization_by_tensor,
 )
 from isomorph.measure.quantization_grid import Figures, Grid
-from isomorph.measure.quantizer_ablation import confirmed
+from isomorph.measure.quantizer_ablation import with_gains
 from isomorph.measure.quantizer_stats import RUN_TIME, Audit, constant
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ def table(
     everything: bool = False,
     outputs: Sequence[Divergence] = (),
 ) -> tuple[tuple[QuantizedTensor, ...], tuple[Skipped, ...]]:
-    """The rows, worst first, and what could not be measured.
+    """Return the rows, worst first, and what could not be measured.
 
-    With ``everything``, the worst of them are tried in float: what that does to ``outputs``.
+    With ``everything``, the worst tensors are tried in float, to measure the gain at ``outputs``.
     """
     graph = candidate.model.graph
     dynamic = [node for node in graph.nodes if node.op == RUN_TIME]
@@ -56,10 +56,10 @@ def table(
         _row(entry, graph, figures, pairs, writers, local=audit.local_quanta(entry))
         for entry, figures in audit.figures()
     )
-    told = _ordered(rows)
+    ordered = _ordered(rows)
     if everything:
-        told = confirmed(told, audit, outputs)
-    return told, tuple(audit.skipped)
+        ordered = with_gains(ordered, audit, outputs)
+    return ordered, tuple(audit.skipped)
 
 
 def _ordered(rows: Sequence[QuantizedTensor]) -> tuple[QuantizedTensor, ...]:
@@ -83,7 +83,7 @@ def _row(
 ) -> QuantizedTensor:
     maker = next((node for node in graph.nodes if entry.tensor in node.outputs), None)
     stored = entry.tensor in graph.constants
-    twin, writer = pairs.get(entry.tensor), writers.get(entry.tensor, entry)
+    counterpart, writer = pairs.get(entry.tensor), writers.get(entry.tensor, entry)
     measured: dict[str, Any] = asdict(figures) if figures is not None else {}
     measured.setdefault("representable", Grid(entry).representable)
     run_time = maker is not None and maker.op == RUN_TIME
@@ -97,15 +97,15 @@ def _row(
         axis=entry.axis,
         node=maker.name if maker is not None and not stored else None,
         local_quanta=local,
-        counterpart=twin.tensor if twin is not None else None,
-        changed=changed_parameters(twin, entry) if twin is not None else (),
+        counterpart=counterpart.tensor if counterpart is not None else None,
+        changed=changed_parameters(counterpart, entry) if counterpart is not None else (),
         misread=() if stored else changed_parameters(writer, entry),
         **measured,
     )
 
 
 def _pairs(candidate: EvaluatedModel, reference: EvaluatedModel) -> dict[str, Quantization]:
-    """The counterpart in the reference of each quantized tensor that has one."""
+    """Return the reference's quantization of each quantized tensor that has a counterpart."""
     ref, cand = reference.model.graph, candidate.model.graph
     if not ref.quantization:
         return {}
@@ -116,4 +116,4 @@ def _pairs(candidate: EvaluatedModel, reference: EvaluatedModel) -> dict[str, Qu
         candidate_value=lambda name: constant(candidate, name),
     )
     writers = quantization_by_tensor(ref)
-    return {name: writers[twin] for name, twin in found.items()}
+    return {name: writers[counterpart] for name, counterpart in found.items()}

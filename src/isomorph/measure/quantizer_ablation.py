@@ -1,8 +1,8 @@
-"""What one quantizer costs the outputs: the same model with just this tensor left in float.
+"""The cost of one quantizer at the outputs: the same model with this tensor in float.
 
-In the float64 oracle, where nothing but the quantizers rounds: its readers get the very numbers
-that the quantizer was given, all others stay on their grids, and the error of the outputs
-against the reference is read off again.
+This uses the float64 oracle, where only the quantizers round: the readers get the values that the
+quantizer was given, all other tensors stay quantized, and the error of the outputs against the
+reference is measured again.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ if TYPE_CHECKING:
     from isomorph.measure.quantizer_stats import Audit
 
 LEAST, MOST = 3, 128
-"""Tensors that are tried, the worst first: each is a run of the whole model in float64."""
+"""Least and most tensors that are tried, the worst first, each by a float64 run of the model."""
 _WEIGHTS_READ = 2**28
-"""In all these runs together; a large model has fewer of its tensors tried."""
+"""Weights read in all these runs together; fewer tensors of a large model are tried."""
 
 _INTEGER_OPS = QUANTIZED_OPS - {"QuantizeLinear", "DequantizeLinear", "FakeQuant"}
-"""Operators that are told the grids of their operands."""
+"""Operators that read the quantization of their operands."""
 
 
-def confirmed(
+def with_gains(
     rows: Sequence[QuantizedTensor], audit: Audit, outputs: Sequence[Divergence]
 ) -> tuple[QuantizedTensor, ...]:
-    """The rows, each with the share of the outputs' error that goes with its quantizer."""
+    """Add to each row the share of the outputs' error that its quantizer causes."""
     before = _error(audit, outputs, None)
     if not before:
         return tuple(rows)
     entries = {entry.tensor: entry for entry in audit.entries if not _read_only(audit, entry)}
-    told, left = [], _tries(audit.graph)
+    measured, left = [], _tries(audit.graph)
     for row in rows:
         entry = entries.get(row.tensor) if left and not row.misread else None
         after = None if entry is None else _error(audit, outputs, entry)
         left -= after is not None
-        told.append(row if after is None else replace(row, gain=1.0 - after / before))
-    return tuple(told)
+        measured.append(row if after is None else replace(row, gain=1.0 - after / before))
+    return tuple(measured)
 
 
 def _tries(graph: Graph) -> int:
@@ -59,12 +59,12 @@ def _tries(graph: Graph) -> int:
 
 
 def _read_only(audit: Audit, entry: Quantization) -> bool:
-    """Whether it is a reader's view of integers that another grid wrote."""
+    """Whether the entry is a reader's quantization of integers written with another one."""
     return entry is not audit.writers.get(entry.tensor, entry)
 
 
 def _error(audit: Audit, outputs: Sequence[Divergence], entry: Quantization | None) -> float | None:
-    """The relative errors of all outputs in one number; None where they cannot be compared."""
+    """Return the norm of all outputs' relative errors; None where they cannot be compared."""
     names = [(d.reference_output, d.candidate_output) for d in outputs]
     pairs = [(ref, cand) for ref, cand in names if ref is not None and cand is not None]
     right = audit.reference.oracle_outputs() if audit.reference is not None else None
@@ -82,7 +82,7 @@ def _error(audit: Audit, outputs: Sequence[Divergence], entry: Quantization | No
 
 
 def _run(audit: Audit, fetch: Sequence[str], entry: Quantization | None) -> Arrays | None:
-    """The outputs in float64, with one tensor in float; None where it cannot be kept so."""
+    """Return the outputs in float64, with one tensor in float; None if that is impossible."""
     oracle, feeds = audit.candidate.oracle(), audit.candidate.feeds
     if entry is None:
         return oracle.run(feeds, fetch)
@@ -96,16 +96,16 @@ def _run(audit: Audit, fetch: Sequence[str], entry: Quantization | None) -> Arra
         return oracle.run({**feeds, **back}, fetch)
     handle = audit.candidate.handle
     if handle is None or entry.tensor not in audit.graph.constants:
-        return None  # between kernels that compute on integers there is no place for reals
+        return None  # kernels that compute on integers take no real values
     patch = _patch(audit, entry, real, readers)
     return None if patch is None else handle.host.rehearse(handle.model, patch, feeds, fetch)
 
 
 def _patch(audit: Audit, entry: Quantization, real: Array, readers: Sequence[Node]) -> Patch | None:
-    """Every reader of a stored tensor gets its real numbers.
+    """Return a patch that gives every reader of a stored tensor its real values.
 
-    Where the grid lies beside the tensor the reader has to compute in float for it. Where the
-    grid is an operand of the reader, it stays, and the numbers come in its steps, unrounded.
+    Where the quantization is stored with the tensor, the reader must compute in float. Where it is
+    an operand of the reader, it stays, and the values are given in steps, unrounded.
     """
     operand, grid = all(node.op in _INTEGER_OPS for node in readers), Grid(entry)
     apart = entry.tensor in implicit_grids(audit.graph)

@@ -1,8 +1,8 @@
-"""Measures what the quantizers of one model do to the values of one sample.
+"""Measure what the quantizers of one model do to the values of one sample.
 
-Values before a quantizer are the float64 oracle's. A node that computes on integers shows none,
-so there the oracle's quantizers are made transparent for that one piece of the graph. The error
-of a kernel is local: the oracle computes the piece from the very integers that the runtime had.
+Values before a quantizer are the float64 oracle's. A node that computes on integers has none, so
+the oracle's quantizers are made transparent for that part of the graph. The error of a kernel is
+local: the oracle computes that part from the same integers as the runtime.
 """
 
 from __future__ import annotations
@@ -34,42 +34,42 @@ _QUANTIZERS = frozenset({"QuantizeLinear", RUN_TIME})
 _HIDING = frozenset({"DynamicQuantizeLSTM", "QAttention", "MatMulNBits"})
 
 
-def constant(subject: EvaluatedModel, name: str) -> Array | None:
-    """The stored value, or None where its oracle cannot give it."""
+def constant(evaluated: EvaluatedModel, name: str) -> Array | None:
+    """Return the stored value, or None where the oracle cannot return it."""
     try:
-        return np.asarray(subject.oracle().run({}, [name])[name])
+        return np.asarray(evaluated.oracle().run({}, [name])[name])
     except IsomorphError:
         return None
 
 
 def _on_grid(entry: Quantization, real: Array) -> Figures:
-    """Of values that lie on the grid already: what was lost before, nobody can tell."""
+    """Return figures of values that are already quantized, without the unknown loss."""
     alone = Grid(entry).figures(real)
     return Figures(representable=alone.representable, seen=alone.seen, used=alone.used)
 
 
-def _as_stored(subject: EvaluatedModel) -> EvaluatedModel:
-    """With the integers of quantized inputs and outputs, where it is seen in real numbers."""
+def _as_stored(evaluated: EvaluatedModel) -> EvaluatedModel:
+    """Return the model with integer inputs and outputs, where it is dequantized."""
 
-    def stored(opened: Callable[[], Session]) -> Callable[[], Session]:
+    def stored(open_session: Callable[[], Session]) -> Callable[[], Session]:
         def session() -> Session:
-            seen = opened()
+            seen = open_session()
             return seen.stored if isinstance(seen, RealSession) else seen
 
         return session
 
     try:
-        seen = subject.oracle()
+        seen = evaluated.oracle()
     except IsomorphError:
-        return subject
+        return evaluated
     if not isinstance(seen, RealSession):
-        return subject
+        return evaluated
     return replace(
-        subject,
-        feeds=seen.on_grid(subject.feeds),
-        runtime=stored(subject.runtime),
-        plain=stored(subject.plain),
-        oracle=stored(subject.oracle),
+        evaluated,
+        feeds=seen.on_grid(evaluated.feeds),
+        runtime=stored(evaluated.runtime),
+        plain=stored(evaluated.plain),
+        oracle=stored(evaluated.oracle),
     )
 
 
@@ -88,9 +88,9 @@ class Audit:
         self.skipped: list[Skipped] = []
         dynamic = [node for node in self.graph.nodes if node.op == RUN_TIME]
         self.writers = quantization_by_tensor(self.graph)
-        shores = set(self.writers)
+        boundaries = set(self.writers)
         self.regions = QuantizedRegions(
-            self.graph, frozenset(shores | {n.outputs[0] for n in dynamic})
+            self.graph, frozenset(boundaries | {n.outputs[0] for n in dynamic})
         )
         self.flowing = [
             name
@@ -99,13 +99,13 @@ class Audit:
             if name in self.regions.boundaries and name not in self.graph.constants
         ]
         before = [name for name in map(self._before, self.flowing) if name]
-        self.meaning = self._run("oracle", [*self.flowing, *before])
-        self.as_run = self._run("run as written", self.flowing)
+        self.oracle_values = self._run("oracle", [*self.flowing, *before])
+        self.runtime_values = self._run("run as written", self.flowing)
         known = (entry for entry in self.graph.quantization if entry.scale)
         self.entries = (*known, *self._of_run_time(dynamic))
 
     def figures(self) -> Iterator[tuple[Quantization, Figures | None]]:
-        """Each entry with what its grid does to its values."""
+        """Yield each entry with its figures."""
         for place, entry in enumerate(self.entries):
             if self.candidate.on_progress is not None:
                 self.candidate.on_progress(
@@ -115,28 +115,28 @@ class Audit:
             yield entry, self._of_weight(entry) if stored else self._of_activation(entry)
 
     def local_quanta(self, entry: Quantization) -> float | None:
-        """The steps between the runtime's integers and the oracle's, from the same operands."""
+        """Return the largest difference of runtime and oracle in steps, from equal operands."""
         if self.regions.maker(entry.tensor) is None or not Grid(entry).whole:
             return None
         if entry is not self.writers.get(entry.tensor, entry) or self._hides_quantizer(entry):
             return None
-        feeds = self._fed(entry.tensor, self.as_run)
-        if feeds is None or entry.tensor not in self.as_run:
+        feeds = self._fed(entry.tensor, self.runtime_values)
+        if feeds is None or entry.tensor not in self.runtime_values:
             return None
-        mine = np.asarray(self.as_run[entry.tensor]).astype(np.int64)
+        actual = np.asarray(self.runtime_values[entry.tensor]).astype(np.int64)
         result = self._local(entry.tensor, feeds, None)
-        if result is None or result.shape != mine.shape:
+        if result is None or result.shape != actual.shape:
             return None
-        return float(np.max(np.abs(mine - result.astype(np.int64)), initial=0))
+        return float(np.max(np.abs(actual - result.astype(np.int64)), initial=0))
 
     def unrounded(self, entry: Quantization) -> Array | None:
-        """The real numbers that a quantizer was given; None where nobody can tell."""
+        """Return the real values before a quantizer; None where they are unknown."""
         if entry.tensor in self.graph.constants:
             real = self._stored(entry)
             return None if real is None else self._original(entry, real)
         before = self._before(entry.tensor)
         if before:
-            value = self.meaning.get(before, self.candidate.feeds.get(before))
+            value = self.oracle_values.get(before, self.candidate.feeds.get(before))
             return None if value is None else np.asarray(value)
         return None if self.regions.maker(entry.tensor) is None else self._transparent(entry)
 
@@ -157,7 +157,7 @@ class Audit:
     def _of_activation(self, entry: Quantization) -> Figures | None:
         before, maker = self._before(entry.tensor), self.regions.maker(entry.tensor)
         if before:
-            real = self.meaning.get(before, self.candidate.feeds.get(before))
+            real = self.oracle_values.get(before, self.candidate.feeds.get(before))
         elif maker is None:
             given = self.given.get(entry.tensor)
             if given is not None and np.asarray(given).dtype.kind == "f":
@@ -176,7 +176,7 @@ class Audit:
         return replace(misread, representable=reader.representable)
 
     def _hides_quantizer(self, entry: Quantization) -> bool:
-        """Whether a kernel before it quantizes inside, where its steps cannot be seen."""
+        """Whether a kernel before it quantizes inside, where its steps are not visible."""
         nodes = {node.name: node for node in self.graph.nodes}
         for node in (nodes[name] for name in self.regions.of(entry.tensor).nodes):
             if node.op in _HIDING:
@@ -189,8 +189,8 @@ class Audit:
         return False
 
     def _transparent(self, entry: Quantization) -> Array | None:
-        """What an integer kernel would have rounded: its own result, off the grid."""
-        feeds = self._fed(entry.tensor, self.meaning)
+        """Return the result of an integer kernel before it is rounded."""
+        feeds = self._fed(entry.tensor, self.oracle_values)
         if feeds is None:
             return None
         noise = Noise(seed=self.candidate.seed, quantizers=True)
@@ -198,7 +198,7 @@ class Audit:
         return None if steps is None else real_values(steps, entry)
 
     def _fed(self, tensor: str, values: Arrays) -> Arrays | None:
-        """All that the piece of the graph before a tensor needs, or None where some is missing."""
+        """Return the feeds of the region before a tensor, or None where one is missing."""
         known = {**self.candidate.feeds, **values}
         names = self.regions.of(tensor).feeds
         return {name: known[name] for name in names} if set(names) <= set(known) else None
@@ -211,7 +211,7 @@ class Audit:
             return None
 
     def _before(self, tensor: str) -> str | None:
-        """The real numbers that go into a plain quantizer."""
+        """Return the name of the real input of a plain quantizer."""
         maker = self.regions.maker(tensor)
         if maker is None or maker.op not in _QUANTIZERS or tensor != maker.outputs[0]:
             return None
@@ -220,9 +220,9 @@ class Audit:
         return None if whole or maker.inputs[0] in self.graph.constants else maker.inputs[0]
 
     def _of_run_time(self, nodes: Sequence[Any]) -> Iterator[Quantization]:
-        """The grids that run-time quantizers chose for these very inputs."""
+        """Yield the quantizations that dynamic quantizers chose for these inputs."""
         for node in nodes:
-            integers, scale, zero = (self.meaning.get(name) for name in node.outputs[:3])
+            integers, scale, zero = (self.oracle_values.get(name) for name in node.outputs[:3])
             if integers is not None and scale is not None and zero is not None:
                 yield Quantization(
                     tensor=node.outputs[0],

@@ -1,8 +1,8 @@
-"""What draws reached at an element that jumps: behind Floor, a label, a comparison, a branch.
+"""The values that draws reached at elements that jump: after Floor, a label, a branch.
 
-A value that rounding moves from 2 to 3 has a standard deviation, and yet neither 4 nor 2.5 is
-among the values it can take. So such an element is held against the values themselves, and only
-the small differences around them are a matter of chance.
+A value that rounding moves from 2 to 3 has a standard deviation, and yet it can be neither 4 nor
+2.5. Such an element is compared with the reached values themselves, and only the small differences
+around them are random.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
 _APART = 8.0
-"""A gap between two draws is a jump where it is so many times all smaller gaps together.
+"""A gap between two draws is a jump if it is this many times all smaller gaps together.
 
 Of normally distributed draws the largest gap is about half of them; it is never eight times."""
 _SPLITS_BY_DRAWS = 4
-"""As many jumps as a quarter of the draws; more values are no longer few, and may be any."""
+"""At most a quarter as many jumps as draws; with more, the values are not few."""
 _BLOCK = 1 << 16
 
 
@@ -40,9 +40,9 @@ class Reached:
 
 
 def few_values(steps: Array) -> tuple[Array, Array, Array]:
-    """Which elements take few values; the variance about those values, and its freedoms.
+    """Return which elements take few values, the variance about those, and its freedom.
 
-    ``steps`` has one row for each draw. Of the other elements the variance is about zero.
+    ``steps`` has one row for each draw. The variance of the other elements is about zero.
     """
     rows, shape = steps.shape[0], steps.shape[1:]
     flat = steps.reshape(rows, -1)
@@ -85,10 +85,10 @@ def _block(steps: Array) -> tuple[Array, Array, Array]:
 
 
 def nearest(difference: Array, sides: tuple[Reached, ...], where: Array) -> Array:
-    """How far these differences are from one that the draws explain, at the elements ``where``.
+    """Return how far differences at ``where`` are from the closest that the draws explain.
 
-    Between the undisturbed value and a run of one model a draw's step explains it. Between two
-    models both may have jumped: then any difference of two draws of either does.
+    Between the undisturbed value and a run of one model this is the step of a draw. Between two
+    models both may have jumped: then it is any difference of two draws of either.
     """
     found = np.abs(difference[where])
     for side in sides:
@@ -104,14 +104,14 @@ def nearest(difference: Array, sides: tuple[Reached, ...], where: Array) -> Arra
 
 
 def usually_unmoved(side: Reached) -> float:
-    """How many elements one draw moves, on average, that no other draw moves."""
+    """Return how many elements one draw moves on average that no other draw moves."""
     flat = side.steps.reshape(side.steps.shape[0], -1) != 0
     once = np.count_nonzero(flat, axis=0) == 1
     return int(np.count_nonzero(flat[1 : side.plain + 1] & once)) / max(side.plain, 1)
 
 
 def usually_uncovered(side: Reached, tolerance: Array) -> float:
-    """How many elements that move often have, in one draw, a value that no other comes near."""
+    """Return how many often-moving elements have a value in one draw that no other reaches."""
     rows = side.steps.shape[0]
     flat = side.steps.reshape(rows, -1)
     bound = np.broadcast_to(tolerance, side.steps.shape[1:]).reshape(-1)
@@ -129,6 +129,6 @@ def usually_uncovered(side: Reached, tolerance: Array) -> float:
 
 
 def never_moved(sides: tuple[Reached, ...]) -> Array:
-    """The elements that no draw of either side moved."""
+    """Mark the elements that no draw of either side moved."""
     moved = [np.any(side.steps != 0, axis=0) for side in sides]
     return np.asarray(~np.logical_or.reduce(moved))

@@ -1,4 +1,4 @@
-"""A reference that is only values: recorded outputs, or a model's own meaning."""
+"""A reference that consists of values only: recorded outputs, or a model's own oracle."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """Outputs that somebody kept, with the file they are from."""
+    """Recorded outputs and the file that they are from."""
 
     location: str
     digest: str
@@ -33,10 +33,10 @@ class Recording:
             for name, array in self.arrays.items()
         )
 
-    def beside(self, graph: Graph) -> tuple[TensorSpec, ...]:
-        """The same beside a model: elements of a sequence or a map are its one output.
+    def specs_for(self, graph: Graph) -> tuple[TensorSpec, ...]:
+        """Return the recorded outputs as those of a model: elements of a sequence are one output.
 
-        An array under the name of an input is that input, kept with what was computed from it.
+        An array with the name of an input is that input, recorded with the outputs.
         """
         known = {spec.name for spec in graph.outputs}
         inputs = {spec.name for spec in graph.inputs} - known
@@ -45,14 +45,14 @@ class Recording:
             if spec.name in inputs:
                 continue
             holder = PATH.sub("", spec.name)
-            # Beside an array of the holder's own name it is no element of it, but left over.
+            # If there is an array of the holder's own name, this is no element of it.
             whole = holder in known and spec.name not in known and holder not in self.arrays
             found.append(replace(spec, name=holder, kind="sequence") if whole else spec)
         return tuple({spec.name: spec for spec in found}.values())
 
     @property
     def summary(self) -> ModelSummary:
-        """What the report says of it."""
+        """The summary for the report."""
         return ModelSummary(
             role="reference",
             location=self.location,
@@ -62,68 +62,72 @@ class Recording:
             constants=0,
         )
 
-    def subject(self, candidate: EvaluatedModel) -> Values:
-        """A stand-in for a model: it has been run, and there is nothing to evaluate."""
-        return Values(model=_empty(candidate.model.framework), runs=self.arrays, recorded=True)
+    def comparand(self, candidate: EvaluatedModel) -> RecordedValues:
+        """Return the recorded outputs as a side of a comparison; nothing is evaluated."""
+        return RecordedValues(
+            model=_empty(candidate.model.framework), runs=self.arrays, recorded=True
+        )
 
     @staticmethod
-    def of_meaning(subject: EvaluatedModel) -> Values:
-        """A model's own oracle as the reference it is held against."""
-        return Values(model=subject.model, runs=None, twin=subject)
+    def of_oracle(evaluated: EvaluatedModel) -> RecordedValues:
+        """Return a model's own oracle as the reference of its run."""
+        return RecordedValues(model=evaluated.model, runs=None, evaluated=evaluated)
 
 
 @dataclass(slots=True, kw_only=True)
-class Values:
-    """Answers like a subject, from values that are already there."""
+class RecordedValues:
+    """A side of a comparison whose values are already known."""
 
     model: Model
     runs: Mapping[str, Array] | None
-    twin: EvaluatedModel | None = None
+    evaluated: EvaluatedModel | None = None
     role: str = "reference"
     recorded: bool = False
     isolated: bool = False
 
     def runtime_outputs(self) -> Mapping[str, Array] | IsomorphError:
-        """The recorded values; of a model on its own, its meaning."""
+        """Return the recorded values; of a single model, its oracle outputs."""
         if self.runs is not None:
             return self.runs
-        return self.twin.oracle_outputs() if self.twin is not None else {}
+        return self.evaluated.oracle_outputs() if self.evaluated is not None else {}
 
     def oracle_outputs(self) -> Mapping[str, Array] | IsomorphError:
-        """Nothing but values is known of a recording."""
-        return self.twin.oracle_outputs() if self.twin is not None else {}
+        """Return the oracle outputs of a single model; a recording has none."""
+        return self.evaluated.oracle_outputs() if self.evaluated is not None else {}
 
-    def meaning_toward(self, target: Mapping[str, Array]) -> Mapping[str, Array] | IsomorphError:
-        """There is only one meaning here."""
+    def oracle_outputs_toward(
+        self, target: Mapping[str, Array]
+    ) -> Mapping[str, Array] | IsomorphError:
+        """Return the oracle outputs; no decision is open here."""
         return self.oracle_outputs()
 
     def rounding(self) -> Mapping[str, Spread] | IsomorphError:
-        """Of a recording, nothing; the candidate's own rounding stands in for it."""
-        return self.twin.rounding() if self.twin is not None else {}
+        """Return the rounding of a single model; a recording has none of its own."""
+        return self.evaluated.rounding() if self.evaluated is not None else {}
 
     def unoptimized_outputs(self) -> Mapping[str, Array] | IsomorphError:
-        """The same as run."""
+        """Return the runtime outputs."""
         return self.runtime_outputs()
 
     def intended_loss(self) -> Mapping[str, Spread] | IsomorphError:
         """As of the model itself."""
-        return self.twin.intended_loss() if self.twin is not None else {}
+        return self.evaluated.intended_loss() if self.evaluated is not None else {}
 
     def execution_loss(self) -> Mapping[str, Spread] | IsomorphError:
         """As of the model itself."""
-        return self.twin.execution_loss() if self.twin is not None else {}
+        return self.evaluated.execution_loss() if self.evaluated is not None else {}
 
     def allowance(self, constants: tuple[str, ...]) -> Mapping[str, Spread] | IsomorphError:
-        """A model has the same constants as itself; a recording has none."""
-        return self.twin.rounding() if self.twin is not None else {}
+        """Return the rounding of a single model, whose constants are its own."""
+        return self.evaluated.rounding() if self.evaluated is not None else {}
 
-    def look_closer(self, draws: int) -> bool:
-        """As of the model itself; nobody can draw from a recording."""
-        return self.twin.look_closer(draws) if self.twin is not None else False
+    def draw_more(self, draws: int) -> bool:
+        """Draw more of a single model; a recording has no draws."""
+        return self.evaluated.draw_more(draws) if self.evaluated is not None else False
 
-    def look_wider(self) -> bool:
+    def draw_wider(self) -> bool:
         """As of the model itself."""
-        return self.twin.look_wider() if self.twin is not None else False
+        return self.evaluated.draw_wider() if self.evaluated is not None else False
 
 
 def _empty(framework: str) -> Model:

@@ -1,4 +1,4 @@
-"""One pair of outputs over many samples, of which only figures and the worst are kept."""
+"""Statistics of one pair of outputs over many samples, with the worst samples."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Kept:
 
 
 class Record:
-    """Errors by sample; what does not fit or is not finite on one side is infinitely wrong."""
+    """Errors by sample; infinite where shapes differ or one side is not finite."""
 
     def __init__(
         self, name: str = "", arrangeable: Callable[[], Arrangeable] = Arrangeable
@@ -47,7 +47,7 @@ class Record:
         self._order: tuple[int, ...] | None = None
 
     def add(self, sample: Sample, expected: Array, actual: Array) -> Array:
-        """Take in one sample; gives the candidate's values in the reference's arrangement."""
+        """Add one sample; return the candidate's values in the reference's arrangement."""
         moved = self._arranged(expected, actual)
         if moved is None:
             self.lacking(sample)
@@ -61,7 +61,7 @@ class Record:
         return moved
 
     def lacking(self, sample: Sample) -> None:
-        """Take in a sample on which only one side has this output."""
+        """Add a sample on which only one side has this output."""
         self.misshapen += 1
         self._keep(sample, math.inf, math.inf)
 
@@ -71,7 +71,7 @@ class Record:
         return self._agreeing / self._rows if self._rows else None
 
     def quantiles(self) -> dict[str, float]:
-        """Of the relative error, by probability; each is a value that occurred."""
+        """Return quantiles of the relative error by probability; each value occurred."""
         ordered = np.sort(self.relative)
         places = (math.ceil(p * len(ordered)) - 1 for p in PROBABILITIES)
         return {
@@ -96,32 +96,36 @@ class Record:
             self.first_not_finite = self.first_not_finite or sample.origin
 
     def _arranged(self, expected: Array, actual: Array) -> Array | None:
-        """The order of axes is settled on the first sample, by value, and then kept."""
+        """Rearrange the axes; the order is chosen by value on the first sample and then kept."""
         allowed = self._arrangeable()
         stated = self._name in allowed.stated
         if actual.shape == expected.shape and self._order is None and not stated:
             return actual
-        ways = allowed.ways(self._name, tuple(actual.shape), tuple(expected.shape))
+        rearrangements = allowed.rearrangements(
+            self._name, tuple(actual.shape), tuple(expected.shape)
+        )
         if self._order is not None:
-            ways = tuple(way for way in ways if way.permutation == self._order)
-        if not ways:
+            rearrangements = tuple(
+                each for each in rearrangements if each.permutation == self._order
+            )
+        if not rearrangements:
             return None
 
-        def far(way: Rearrangement) -> float:
-            return relative_error(way.array(actual), expected)
+        def far(each: Rearrangement) -> float:
+            return relative_error(each.array(actual), expected)
 
-        best = min(ways, key=far)
+        best = min(rearrangements, key=far)
         self._order = best.permutation
         return best.array(actual)
 
 
 def relative_error(actual: Array, expected: Array) -> float:
-    """The relative L2 distance; infinite where NaN or an infinity stands on one side only."""
+    """Return the relative L2 distance; infinite where only one side is NaN or infinite."""
     return _errors(distance(actual, expected), actual, expected)[0]
 
 
 def _errors(measured: Distance, actual: Array, expected: Array) -> tuple[float, float]:
-    """Relative and absolute; of exact values, the share that differs stands for both."""
+    """Return the relative and absolute error; of exact values, the share that differs."""
     if not (is_inexact(actual) or is_inexact(expected)):
         share = measured.differing / max(measured.elements, 1)
         return share, share

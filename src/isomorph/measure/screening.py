@@ -1,4 +1,4 @@
-"""One sample of many, judged as the full check judges it, and no more drawn than that needs."""
+"""Judge one sample of many as the full check does, with as few draws as necessary."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _SAME = "the same to the last bit, in the runs and in float64"
 def screened(
     reference: Comparand, candidate: EvaluatedModel, bindings: Sequence[Binding], terms: Terms
 ) -> Comparison:
-    """The verdict of the full check on this sample, at the least cost.
+    """Return the comparison of the full check on this sample, at the least cost.
 
-    Equal runs of equal oracles need no budget. Draws for re-rounded constants, and many of them,
-    are made only where the verdict hangs on them.
+    Equal runs of equal oracles need no budget. Draws for re-rounded constants, and many draws, are
+    made only where the verdict depends on them.
     """
     same = _identical(reference, candidate, bindings)
     if same is not None:
@@ -46,13 +46,13 @@ def screened(
     judged = compare(reference, candidate, bindings, terms)
     wrong = [each for each in judged.divergences if each.verdict is Verdict.DIVERGENT]
     if wrong and all(doubtful(each, terms.false_alarm) for each in wrong):
-        candidate.look_closer(MANY_DRAWS)
+        candidate.draw_more(MANY_DRAWS)
         judged = compare(reference, candidate, bindings, terms)
     return judged
 
 
 def _refuse_fatal(*sides: Comparand) -> None:
-    """Raise what ends a runtime: the samples behind would meet the same."""
+    """Raise an error that ends a runtime: later samples would fail in the same way."""
     for side in sides:
         for seen in (side.runtime_outputs(), side.oracle_outputs()):
             if isinstance(seen, IsomorphError) and seen.code in FATAL:
@@ -66,13 +66,13 @@ def _fine(comparison: Comparison) -> bool:
 def _identical(
     reference: Comparand, candidate: Comparand, bindings: Sequence[Binding]
 ) -> Comparison | None:
-    """The comparison where both runs, and both oracles, are equal; None where they are not."""
+    """Return the comparison if both runs and both oracles are equal; None otherwise."""
     runs = _side_by_side(reference.runtime_outputs(), candidate.runtime_outputs(), bindings)
-    meanings = _side_by_side(reference.oracle_outputs(), candidate.oracle_outputs(), bindings)
-    if runs is None or meanings is None:
+    oracles = _side_by_side(reference.oracle_outputs(), candidate.oracle_outputs(), bindings)
+    if runs is None or oracles is None:
         return None
-    # A run far from its own oracle is told by the full comparison, with a budget for it.
-    if any(not np.all(np.isfinite(mine)) for mine, _ in runs.values() if mine.dtype.kind == "f"):
+    # A run that is far from its own oracle needs the full comparison with a budget.
+    if any(not np.all(np.isfinite(ref)) for ref, _ in runs.values() if ref.dtype.kind == "f"):
         return None
     return Comparison(
         divergences=tuple(
@@ -100,7 +100,7 @@ def _side_by_side(
     right: Mapping[str, Array] | IsomorphError,
     bindings: Sequence[Binding],
 ) -> dict[str, tuple[Array, Array]] | None:
-    """Both values of each bound output, where every one of them is there and equal."""
+    """Return both values of each bound output if all are present and equal."""
     if isinstance(left, IsomorphError) or isinstance(right, IsomorphError):
         return None
     if not all(pair.reference in left and pair.candidate in right for pair in bindings):

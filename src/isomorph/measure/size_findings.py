@@ -1,4 +1,4 @@
-"""What other sizes of the dynamic axes showed: right at one size, wrong at another."""
+"""Findings about sizes of dynamic axes: right at one size, wrong at another."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _USUAL = "the usual sizes"
 
 @dataclass(slots=True)
 class Sized:
-    """Gathers, sample by sample, which sizes were right and which were not."""
+    """Collects which sizes were right and which were wrong, sample by sample."""
 
     stated: bool = False
     """Whether the user named the sizes: then all of them are tried."""
@@ -32,28 +32,28 @@ class Sized:
     lost: bool = False
     """Whether nothing could be measured at the usual sizes."""
     node: str | None = None
-    """Where the candidate gave up."""
+    """The node at which the candidate failed."""
 
     def refused(self, sample: Sample, reference: EvaluatedModel) -> bool:
-        """Whether these sizes can prove nothing: the reference does not take them, or all is lost.
+        """Whether these sizes prove nothing: the reference rejects them, or all sizes fail.
 
-        Models that differ at the usual sizes are examined there, unless others were asked for.
+        Models that differ at the usual sizes are examined there, unless others were requested.
         """
         if not sample.sizes:
             return False
         if not self.usual and not self.stated:
             why = "the models differ at the usual sizes already"
-            self.skipped.append(Skipped(what=f"inputs with {_told(sample)}", why=why))
+            self.skipped.append(Skipped(what=f"inputs with {_sizes_text(sample)}", why=why))
             return True
         ran = reference.runtime_outputs()
         if not isinstance(ran, IsomorphError):
             return False
         why = f"the reference does not take these sizes: {ran.sentence}"
-        self.skipped.append(Skipped(what=f"inputs with {_told(sample)}", why=why))
+        self.skipped.append(Skipped(what=f"inputs with {_sizes_text(sample)}", why=why))
         return True
 
     def failed(self, sample: Sample, candidate: EvaluatedModel) -> bool:
-        """Whether the candidate does not run at sizes that it declares, and the reference does."""
+        """Whether the candidate fails at sizes that it declares and the reference accepts."""
         ran = candidate.runtime_outputs() if sample.sizes else None
         if not isinstance(ran, IsomorphError):
             return False
@@ -62,7 +62,7 @@ class Sized:
         return True
 
     def note(self, sample: Sample, divergences: Sequence[Divergence]) -> None:
-        """Take over one sample that both ran."""
+        """Record one sample that both models ran."""
         apart = [each for each in divergences if each.verdict is Verdict.DIVERGENT]
         if not sample.sizes:
             self.usual = self.usual and not apart
@@ -70,12 +70,12 @@ class Sized:
         elif apart:
             self.wrong.append((sample, apart[0].reason))
         else:
-            self.right.append(_told(sample))
+            self.right.append(_sizes_text(sample))
 
     def findings(self) -> Iterator[Finding]:
-        """One finding, with the smallest failing size, where others are right.
+        """Yield one finding with the smallest failing size, if other sizes are right.
 
-        What fails at every size does not hang on sizes, and is told as what it is.
+        What fails at every size does not depend on sizes, and is reported otherwise.
         """
         agreed = [*([] if self.lost or not self.usual else [_USUAL]), *self.right]
         if not agreed or (self.usual and not self.wrong):
@@ -83,7 +83,7 @@ class Sized:
         place, reason, smallest = _USUAL, "see the outputs", {}
         if self.wrong:
             sample, reason = self.wrong[0]
-            place, smallest = _told(sample), dict(sample.sizes)
+            place, smallest = _sizes_text(sample), dict(sample.sizes)
         right = ", ".join(agreed)
         yield Finding(
             rank=0,
@@ -105,5 +105,5 @@ def _unmeasured(divergence: Divergence) -> bool:
     return divergence.verdict is Verdict.UNKNOWN and divergence.observed is None
 
 
-def _told(sample: Sample) -> str:
+def _sizes_text(sample: Sample) -> str:
     return ", ".join(f"{axis}={size}" for axis, size in sample.sizes.items())

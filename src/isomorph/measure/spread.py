@@ -1,4 +1,4 @@
-"""The spread of a tensor under Monte-Carlo arithmetic, and what so many draws are worth."""
+"""The spread of a tensor under Monte-Carlo arithmetic, and the precision of its estimate."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ DRAWS = 10
 MANY_DRAWS = 32
 """Where ten leave a loss in doubt: Student's bound is then near to the normal one."""
 FIRST_DRAWS = 3
-"""Enough where the error lies far inside its budget, however badly so few show the deviation."""
+"""Enough where the error is far inside its budget, however imprecise the deviation is."""
 WIDER = 4.0
-"""How many times wider the noise is that shows what rounding might have reached.
+"""Factor of the wider noise, which shows the values that rounding could reach.
 
-Measured rounding is two to four times smaller than its noise: an element that stays where it is
-under noise this wide is a dozen deviations of real rounding away from any other value."""
+Measured rounding is two to four times smaller than its noise: an element that does not move under
+noise this wide is a dozen deviations of real rounding away from any other value."""
 WIDE_DRAWS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """What the draws did to one tensor.
+    """The spread of one tensor over its draws.
 
-    ``deviation`` is the standard deviation per element of a tensor of floats, estimated with so
-    many degrees of ``freedom``; zero where no draw moved it. ``unsettled`` marks the elements
-    whose kind (NaN, infinite, finite) or, for text, whose very value was not the same in every
-    draw: either is accepted there. ``reached`` holds the draws of each side whose elements may
-    jump: they may be what was reached, and nothing between or beyond.
+    ``deviation`` is the standard deviation per element of a float tensor, estimated with
+    ``freedom`` degrees of freedom; zero where no draw moved it. ``unsettled`` marks elements whose
+    kind (NaN, infinite, finite) or, for strings, whose value differed between draws: either is
+    accepted there. ``reached`` holds the draws of each side whose elements may jump: only the
+    reached values are accepted, and nothing between or beyond.
     """
 
     draws: int
@@ -57,10 +57,10 @@ class Spread:
 def comfortable(
     draws: int, elements: int, freedom: float = math.inf, false_alarm: float = FALSE_ALARM
 ) -> float:
-    """The share of a budget from few draws that is certainly within the budget of many.
+    """Return the share of a budget from few draws that is certainly within that of many.
 
-    So few draws overestimate a variance at most by the upper quantile of chi-square; the part of
-    it that neighbors share, as one of them would. And few draws widen the threshold.
+    Few draws overestimate a variance at most by the upper quantile of chi-square; the part shared
+    by neighbors, as a single one would. Few draws also widen the threshold.
     """
     shared = max(freedom - draws, 0.0)
     own = draws * largest_excess(draws, elements, false_alarm)
@@ -75,11 +75,11 @@ def comfortable(
 def hopeless(
     draws: int, elements: int, freedom: float = math.inf, false_alarm: float = FALSE_ALARM
 ) -> float:
-    """The multiple of a budget from few draws that is certainly beyond the budget of many.
+    """Return the multiple of a budget from few draws that is certainly beyond that of many.
 
-    Neighbors may all have moved as one, and then their draws are no more than its own: it is
-    beyond what these alone, and Student's threshold for so few, would allow. Where the threshold
-    knows nothing of draws, they underestimate a variance at most by the lower quantile of
+    If neighbors all moved together, their draws are worth no more than one element's: the error is
+    beyond what these alone, with Student's threshold for so few, would allow. Where the threshold
+    does not depend on draws, they underestimate a variance at most by the lower quantile of
     chi-square, which is bounded by the first term of its series.
     """
     if math.isinf(freedom):
@@ -89,7 +89,7 @@ def hopeless(
 
 
 def merged(*spreads: Spread | None) -> Spread | None:
-    """Independent disturbances together; None where one of them could not be derived."""
+    """Combine independent spreads; None where one of them is missing."""
     present = [each for each in spreads if each is not None]
     if len(present) != len(spreads) or not present:
         return None
@@ -106,7 +106,7 @@ def merged(*spreads: Spread | None) -> Spread | None:
 
 
 def _as_known(spread: Spread) -> Spread:
-    """Deviations from few draws widened so that the threshold of known ones holds for them."""
+    """Widen deviations from few draws so that the threshold of known deviations applies."""
     if spread.deviation is None or math.isinf(spread.freedom):
         return spread
     elements = spread.deviation.size
@@ -115,9 +115,9 @@ def _as_known(spread: Spread) -> Spread:
 
 
 def _freedom_together(spreads: Sequence[Spread]) -> float:
-    """The degrees of freedom of summed variances, by Welch and Satterthwaite, where they are least.
+    """Return the least degrees of freedom of summed variances, by Welch and Satterthwaite.
 
-    What hardly adds to the sum may be known as badly as it likes.
+    A variance that hardly contributes to the sum may be known imprecisely.
     """
     if not spreads or all(math.isinf(each.freedom) for each in spreads):
         return math.inf

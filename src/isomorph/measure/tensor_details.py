@@ -1,4 +1,4 @@
-"""One tensor close up: how its values lie, and where on it the difference sits."""
+"""Details of one tensor: the distribution of its values, and where it differs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def close_up(
     dtype: str | None = None,
     feeds: Mapping[str, Array] | None = None,
 ) -> CloseUp | None:
-    """Both sides of one tensor, of one shape; None for what holds no numbers."""
+    """Return the details of two tensors of one shape; None for values that are no numbers."""
     if reference.shape != candidate.shape or not (_numbers(reference) and _numbers(candidate)):
         return None
     ref, cand = (np.asarray(widen(each), np.float64) for each in (reference, candidate))
@@ -55,12 +55,12 @@ def close_up(
 
 
 def short(value: float) -> float:
-    """A figure for the eye; the page of a large model would not open with all sixteen."""
+    """Round a number for display, to keep the page of a large model small."""
     return float(f"{value:.{_FIGURES}g}")
 
 
 def difference(ref: Array, cand: Array) -> Array:
-    """The size of the difference; equal infinities and NaN on both sides are none."""
+    """Return the absolute difference; zero for equal infinities and for NaN on both sides."""
     with np.errstate(all="ignore"):
         same = (ref == cand) | (np.isnan(ref) & np.isnan(cand))
         step = np.where(same, 0.0, np.abs(ref - cand))
@@ -68,7 +68,7 @@ def difference(ref: Array, cand: Array) -> Array:
 
 
 def _rms(values: Array) -> float:
-    """Scaled, so that squares of very large or very small values stay representable."""
+    """Return the rms, scaled so that squares neither overflow nor underflow."""
     unit = float(np.max(np.abs(values), initial=0.0))
     return unit * float(np.sqrt(np.mean(np.square(values / unit)))) if unit > 0 else 0.0
 
@@ -86,10 +86,10 @@ def _histogram(ref: Array, cand: Array) -> Histogram | None:
         width = most - least
     if not np.isfinite(width):
         return None  # the range itself is too wide for a float64
-    # Large integers may lie so near to each other that no float64 stands between two bins.
-    room = _BINS * float(np.spacing(max(abs(least), abs(most))))
-    if width <= room:
-        least, most = least - max(0.5, room), most + max(0.5, room)
+    # Large integers may be so close that no float64 lies between two bins.
+    resolution = _BINS * float(np.spacing(max(abs(least), abs(most))))
+    if width <= resolution:
+        least, most = least - max(0.5, resolution), most + max(0.5, resolution)
     counts = [np.histogram(each, bins=_BINS, range=(least, most))[0] for each in (left, right)]
     return Histogram(
         least=short(float(least)),
@@ -102,7 +102,7 @@ def _histogram(ref: Array, cand: Array) -> Histogram | None:
 
 
 def _heat_map(step: Array) -> HeatMap | None:
-    """Over the two axes that look like an image, or time by features."""
+    """Return the largest differences over the two axes of an image, or time by features."""
     axes = _plane(step.shape)
     if axes is None:
         return None
@@ -121,7 +121,7 @@ def _heat_map(step: Array) -> HeatMap | None:
 
 
 def _plane(shape: tuple[int, ...]) -> tuple[int, int] | None:
-    """Two neighboring axes behind the batch: equally long ones are an image's; else the last."""
+    """Return two neighboring axes after the batch: the last of equal length, or the last."""
     if not all(shape):
         return None
     pairs = [(axis, axis + 1) for axis in range(1, len(shape) - 1)]
@@ -132,10 +132,10 @@ def _plane(shape: tuple[int, ...]) -> tuple[int, int] | None:
     return (0, 1) if len(shape) == 2 and min(shape) > 1 else None
 
 
-def _by_axis(step: Array, mine: Array, feeds: Mapping[str, Array]) -> Iterator[AxisProfile]:
-    """The relative error at each index of each axis longer than one."""
+def _by_axis(step: Array, ref: Array, feeds: Mapping[str, Array]) -> Iterator[AxisProfile]:
+    """Yield the relative error at each index of each axis longer than one."""
     steps = _steps(feeds)
-    signals = np.where(np.isfinite(mine), mine, 0.0)
+    signals = np.where(np.isfinite(ref), ref, 0.0)
     unit = max(float(np.max(np.abs(signals), initial=0.0)), float(np.max(step, initial=0.0))) or 1.0
     errors, below = (step / unit) ** 2, (signals / unit) ** 2
     for axis in range(step.ndim):
@@ -160,7 +160,7 @@ def _by_axis(step: Array, mine: Array, feeds: Mapping[str, Array]) -> Iterator[A
 
 
 def _steps(feeds: Mapping[str, Array]) -> dict[int, str]:
-    """The lengths that time may have, and the input that says so."""
+    """Return possible numbers of time steps, with the input that has them."""
     return {
         np.shape(array)[axis]: name
         for name, array in reversed(list(feeds.items()))

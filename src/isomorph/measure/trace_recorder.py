@@ -1,4 +1,4 @@
-"""Run a model once, and record whatever a comparison elsewhere may ask of it."""
+"""Run a model once, and record what a later comparison may need."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from isomorph.core.recording import OracleRecord, Record
 from isomorph.core.trace import Noise, Trace
-from isomorph.measure.budget_check import rounded_apart
+from isomorph.measure.budget_check import explained_by_rounding
 from isomorph.measure.compare import differs
 from isomorph.measure.evaluated_model import EvaluatedModel, flattened
 from isomorph.measure.noise_draws import spreads
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from isomorph.sessions.model_handle import ModelHandle
 
 LOOKS = 4
-"""Draws over every tensor: a root mean square over a whole one is steady after few."""
+"""Draws over every tensor: the rms over a whole tensor is stable after few."""
 
 Progress = Callable[[str, str], None]
 
 
 def noises(graph: Graph, seed: int) -> dict[str, Noise]:
-    """The kinds of noise by their words; of a model that loses nothing, rounding alone."""
+    """Return the kinds of noise by name; only rounding for a model of full precision."""
     kinds = {"rounding": Noise(seed=seed, rounding=True)}
     if widths(graph):
         lossy = replace(kinds["rounding"], quantizers=True)
@@ -43,34 +43,34 @@ def noises(graph: Graph, seed: int) -> dict[str, Noise]:
 
 
 def record(
-    opened: ModelHandle,
+    handle: ModelHandle,
     feeds: Arrays,
     *,
     seed: int,
     oracle: bool,
     on_progress: Progress | None = None,
 ) -> Record:
-    """Every tensor as run, the untouched outputs, and, unless unwanted, what float64 says."""
-    model = opened.model
+    """Record every tensor of a run, its outputs without capturing, and the oracle's tensors."""
+    model = handle.model
     names = _captured(model)
     outputs = list(dict.fromkeys(spec.name for spec in model.graph.outputs))
     refuse_without_space(model, feeds, names)
-    session = opened.run()
+    session = handle.run()
     _report_progress(on_progress, "run", f"{len(outputs)} outputs, untouched")
     untouched = flattened(session.run(feeds, outputs))
     everything = session.capabilities.fetch == "all"
     notes = [] if everything else ["this runtime gives no tensors but its outputs"]
     _report_progress(on_progress, "run", f"{len(names)} tensors" if everything else "outputs only")
     tensors = flattened(session.run(feeds, names)) if everything else untouched
-    meaning = None
+    recorded = None
     if oracle:
-        settled = _settled(opened, feeds, seed)
-        meaning = _meaning(settled, names, on_progress)
+        settled = _settled(handle, feeds, seed)
+        recorded = _recorded_oracle(settled, names, on_progress)
         taken = of_decisions("as recorded", model.graph, settled.taken)
         notes += [finding.summary for finding in taken]
     _report_progress(on_progress, "run as written", "")
-    written = flattened(opened.plain().run(feeds, outputs))
-    notes += _changed_by_capturing(tensors, untouched, meaning)
+    written = flattened(handle.plain().run(feeds, outputs))
+    notes += _changed_by_capturing(tensors, untouched, recorded)
     return Record(
         model=replace(model, native=None),
         seed=seed,
@@ -78,34 +78,34 @@ def record(
         run=Trace(environment=session.environment, tensors=tensors),
         untouched=untouched,
         written=written,
-        oracle=meaning,
+        oracle=recorded,
         notes=tuple(notes),
         version=VERSION,
     )
 
 
 def _captured(model: Model) -> list[str]:
-    """Every tensor in the order of the graph, and the outputs, which may be inputs."""
+    """Return every tensor in graph order, and the outputs, which may be inputs."""
     made = [name for node in model.graph.nodes for name in node.outputs if name]
     return list(dict.fromkeys([*made, *(spec.name for spec in model.graph.outputs)]))
 
 
-def _settled(opened: ModelHandle, feeds: Arrays, seed: int) -> EvaluatedModel:
-    """The model on these inputs, decisions that rounding leaves open taken as in the run."""
-    subject = EvaluatedModel.of(opened, feeds, seed=seed, draws=DRAWS)
-    subject.settle()
-    return subject
+def _settled(handle: ModelHandle, feeds: Arrays, seed: int) -> EvaluatedModel:
+    """Evaluate the model with decisions that rounding leaves open taken as in the run."""
+    evaluated = EvaluatedModel.of(handle, feeds, seed=seed, draws=DRAWS)
+    evaluated.settle()
+    return evaluated
 
 
-def _meaning(
-    subject: EvaluatedModel, names: Sequence[str], on_progress: Progress | None
+def _recorded_oracle(
+    evaluated: EvaluatedModel, names: Sequence[str], on_progress: Progress | None
 ) -> OracleRecord:
-    session, feeds, graph = subject.oracle(), subject.feeds, subject.model.graph
+    session, feeds, graph = evaluated.oracle(), evaluated.feeds, evaluated.model.graph
     _report_progress(on_progress, "oracle", f"{len(names)} tensors")
     values = session.run(feeds, list(names))
     outputs = list(dict.fromkeys(spec.name for spec in graph.outputs))
     spread, draws = {}, {}
-    for kind, noise in noises(graph, subject.seed).items():
+    for kind, noise in noises(graph, evaluated.seed).items():
         _report_progress(on_progress, "oracle", f"{kind} of {len(names)} tensors")
         moved = spreads(
             session, feeds, values, replace(noise, seed=0), draws=LOOKS,
@@ -128,34 +128,34 @@ def _meaning(
 def _rms_and_peak(deviation: Array) -> tuple[float, float]:
     if not deviation.size:
         return 0.0, 0.0
-    # A few draws seldom go farther than twice the deviation, at whichever element is noisiest.
+    # A few draws seldom exceed twice the deviation, even at the noisiest element.
     return float(np.sqrt(np.mean(np.square(deviation)))), float(2.0 * np.max(deviation))
 
 
 def _changed_by_capturing(
-    captured: Mapping[str, Array], untouched: Mapping[str, Array], meaning: OracleRecord | None
+    captured: Mapping[str, Array], untouched: Mapping[str, Array], recorded: OracleRecord | None
 ) -> list[str]:
-    """A note where looking inside changed the outputs by more than rounding."""
+    """Return a note if capturing changed the outputs by more than rounding."""
     other = differs(untouched, captured)
     if not other:
         return []
     changed = f"capturing changed the outputs {', '.join(other)}"
-    if meaning is None:
-        return [f"{changed}; without an oracle nobody can say whether that is rounding"]
-    return [changed] if any(_beyond(name, captured, untouched, meaning) for name in other) else []
+    if recorded is None:
+        return [f"{changed}; without an oracle it is unknown whether that is rounding"]
+    return [changed] if any(_beyond(name, captured, untouched, recorded) for name in other) else []
 
 
 def _beyond(
-    name: str, captured: Mapping[str, Array], untouched: Mapping[str, Array], meaning: OracleRecord
+    name: str, captured: Mapping[str, Array], untouched: Mapping[str, Array], recorded: OracleRecord
 ) -> bool:
-    rms = meaning.spread["rounding"].get(name)
+    rms = recorded.spread["rounding"].get(name)
     one, two = captured.get(name), untouched[name]
     if rms is None or one is None or one.shape != two.shape:
         return True
-    session = Playback(meaning.environment, {}, meaning.tensors, meaning)
-    center = {name: meaning.tensors[name]}
+    session = Playback(recorded.environment, {}, recorded.tensors, recorded)
+    center = {name: recorded.tensors[name]}
     spread = spreads(session, {}, center, Noise(seed=0, rounding=True))[name]
-    return not rounded_apart(one, two, spread, false_alarm=FALSE_ALARM)
+    return not explained_by_rounding(one, two, spread, false_alarm=FALSE_ALARM)
 
 
 def _report_progress(on_progress: Progress | None, what: str, detail: str) -> None:

@@ -1,8 +1,8 @@
-"""Branches that hang on less than rounding: nobody can say which of them is the right one.
+"""Branches whose condition is decided by less than rounding: either branch is right.
 
-Under noise such a branch is now taken and now not, and what lies between its two results would
-pass for rounding. So a decision that the draws do not settle is made as the run made it, and the
-spread is drawn again behind it.
+Under noise such a branch is taken in some draws only, and the difference of its two results would
+count as rounding. So a decision that differs between draws is taken as in the run, and the spread
+is drawn again.
 """
 
 from __future__ import annotations
@@ -25,36 +25,36 @@ if TYPE_CHECKING:
 
 
 def decisions(graph: Graph) -> tuple[str, ...]:
-    """The computed tensors on which top-level branches decide, in the order of the graph."""
+    """Return the computed conditions of top-level branches, in graph order."""
     given = {*graph.constants, *(spec.name for spec in graph.inputs)}
     asked = (node.inputs[0] for node in graph.nodes if node.op == "If" and node.inputs)
     return tuple(dict.fromkeys(name for name in asked if name and name not in given))
 
 
 def unsettled(
-    names: Sequence[str], meaning: Arrays, moved: Mapping[str, Spread]
+    names: Sequence[str], oracle_values: Arrays, moved: Mapping[str, Spread]
 ) -> dict[str, Array]:
-    """Of these decisions those that were not the same in every draw, as the silent oracle has them.
+    """Return the conditions that differed between draws, with the undisturbed oracle's values.
 
-    Only a yes or no can be taken the other way; the number of a case is left alone.
+    Only a boolean can be taken the other way; the index of a case is left alone.
     """
-    values = {name: np.asarray(meaning[name]) for name in names if name in moved}
+    decided = {name: np.asarray(oracle_values[name]) for name in names if name in moved}
     return {
         name: value
-        for name, value in values.items()
+        for name, value in decided.items()
         if value.size == 1 and value.dtype.kind == "b" and bool(np.any(moved[name].unsettled))
     }
 
 
 class Decided:
-    """An oracle that is told its open decisions whenever the model is run on these inputs."""
+    """An oracle that is fed its open decisions whenever it runs on these inputs."""
 
     def __init__(self, session: Session, inputs: Arrays, taken: Arrays) -> None:
         self.session, self._inputs, self._taken = session, inputs, taken
         self.capabilities, self.environment = session.capabilities, session.environment
 
     def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
-        """As the session itself; on other inputs, and in part, the model decides for itself."""
+        """Run the session; on other inputs or feeds of a part the decisions are not fed."""
         given = {**self._taken, **feeds} if self._same(feeds) else feeds
         return self.session.run(given, fetch, noise=noise)
 
@@ -79,17 +79,20 @@ def _equal(one: object, other: object) -> bool:
 
 def taken_toward(
     run: Callable[[Arrays], Mapping[str, Array]],
-    opened: Mapping[str, Array],
+    open_decisions: Mapping[str, Array],
     target: Mapping[str, Array],
 ) -> dict[str, Array]:
-    """The open decisions as whoever computed ``target`` seems to have taken them.
+    """Return the open decisions under which the outputs are closest to ``target``.
 
-    ``run`` gives the outputs under such decisions. Where several ways come equally near, the
-    decisions stay as they are; so do those beyond the limit, which would cost too many runs.
+    ``run`` returns the outputs under such decisions. Of equally close ones the current decisions
+    are kept, and also those beyond the limit, which would cost too many runs.
     """
-    tried = list(OPEN_DECISIONS.first(opened))
+    tried = list(OPEN_DECISIONS.first(open_decisions))
     ways = [
-        {**opened, **{name: np.logical_xor(opened[name], turned) for name, turned in turns}}
+        {
+            **open_decisions,
+            **{name: np.logical_xor(open_decisions[name], turned) for name, turned in turns},
+        }
         for turns in (
             zip(tried, flags, strict=True) for flags in product(*[(False, True)] * len(tried))
         )
@@ -98,21 +101,21 @@ def taken_toward(
 
 
 def _gap(found: Mapping[str, Array], target: Mapping[str, Array]) -> tuple[int, float]:
-    """First how many outputs have another shape or other NaNs, then how far the rest are off."""
-    unlike, error = 0, 0.0
+    """Return how many outputs have another shape or other NaNs, then the error of the others."""
+    mismatched, error = 0, 0.0
     for name, expected in target.items():
         value = found.get(name)
         if value is None or value.shape != expected.shape:
-            unlike += 1
+            mismatched += 1
             continue
         apart = distance(value, expected)
-        unlike += apart.nonfinite_mismatch > 0
+        mismatched += apart.nonfinite_mismatch > 0
         error += float(apart.differing) if apart.relative_l2 is None else apart.relative_l2
-    return unlike, error
+    return mismatched, error
 
 
 def of_decisions(role: str, graph: Graph, taken: Mapping[str, Array]) -> Iterator[Finding]:
-    """One finding for each branch whose decision rounding leaves open."""
+    """Yield one finding for each branch whose decision rounding leaves open."""
     for node in graph.nodes:
         if node.op == "If" and node.inputs and node.inputs[0] in taken:
             way = "true" if bool(np.all(taken[node.inputs[0]])) else "false"

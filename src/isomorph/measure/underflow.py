@@ -1,10 +1,9 @@
-"""Constants of the reference that the candidate's narrow type cannot tell from zero.
+"""Constants of the reference that underflow in the candidate's narrow type.
 
-An epsilon of 1e-10 becomes zero in float16, or the smallest number there is. That is no rounding:
-behind a logarithm or a division it moves everything, and it is what the type makes of the
-constant. So the reference is evaluated once more with such constants as the candidate stores
-them. What is then within the intended loss is the price of the type; a number that becomes
-infinite by it is a fault.
+An epsilon of 1e-10 becomes zero in float16, or the smallest positive number. This is no rounding:
+after a logarithm or a division it changes everything, and it is inherent to the type. So the
+reference is evaluated again with such constants as the candidate stores them. What is then within
+the intended loss is the cost of the type; a value that becomes infinite is a fault.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ _CLAMPED = 2.0
 
 onnxruntime's converter to float16 stores one of them, onnxconverter-common's 1e-7, which is two.
 """
-_MOST_TOLD = 3
-_FELT = 0.01
-"""Of the largest effect of one constant: others with less are not worth a word."""
+_MOST_LISTED = 3
+_RELEVANT = 0.01
+"""Share of the largest effect of one constant; constants with less are not reported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredConstant:
-    """A constant of the reference, and its counterpart in the candidate that lost it."""
+    """A constant of the reference, and its counterpart in the candidate that underflows."""
 
     reference: str
     candidate: str
@@ -53,8 +52,8 @@ class StoredConstant:
     stored: Array = field(repr=False)
 
     @property
-    def words(self) -> str:
-        """What became of the number that lost most."""
+    def text(self) -> str:
+        """How the first element that underflows is stored, as text."""
         lost = np.ravel(self.exact != self.stored)
         place = int(np.argmax(lost))
         was, now = float(np.ravel(self.exact)[place]), float(np.ravel(self.stored)[place])
@@ -69,12 +68,12 @@ class Underflow:
     candidate: EvaluatedModel
     constants: tuple[StoredConstant, ...]
     outputs: frozenset[str] = frozenset()
-    """Outputs of the candidate that are as this reference has them."""
+    """Outputs of the candidate that agree with this reference."""
     findings: tuple[Finding, ...] = ()
 
 
 class _StoredConstants:
-    """An oracle in which some constants hold other numbers."""
+    """An oracle in which some constants are replaced."""
 
     def __init__(self, session: Session, constants: Arrays) -> None:
         self.session, self._constants = session, constants
@@ -90,7 +89,7 @@ class _StoredConstants:
 
 
 def underflow(reference: Comparand, candidate: Comparand) -> Underflow | None:
-    """The reference with its constants as the candidate's type stores them; None where it can."""
+    """Return the reference with constants as the candidate stores them; None if none differ."""
     if not (isinstance(reference, EvaluatedModel) and isinstance(candidate, EvaluatedModel)):
         return None
     try:
@@ -112,9 +111,9 @@ def explained(
     after: Sequence[Divergence],
     plain: EvaluatedModel,
 ) -> tuple[tuple[Divergence, ...], Underflow | None]:
-    """The outputs as judged with the constants as they are stored, and what to say of it."""
-    meant, stored = plain.oracle_outputs(), found.reference.oracle_outputs()
-    if isinstance(meant, IsomorphError) or isinstance(stored, IsomorphError):
+    """Return the divergences judged with the stored constants, and the resulting findings."""
+    expected, stored = plain.oracle_outputs(), found.reference.oracle_outputs()
+    if isinstance(expected, IsomorphError) or isinstance(stored, IsomorphError):
         return tuple(before), None
     judged: list[Divergence] = []
     outputs: set[str] = set()
@@ -125,7 +124,7 @@ def explained(
             continue
         outputs.add(str(old.candidate_output))
         name = old.reference_output
-        endless = _turned_infinite(meant.get(str(name)), stored.get(str(name)))
+        endless = _turned_infinite(expected.get(str(name)), stored.get(str(name)))
         first = found.constants[0]
         judged.append(
             replace(old, reason=f"constant {first.candidate!r} underflows: values become infinite")
@@ -146,7 +145,7 @@ def explained(
 def _lost(
     reference: EvaluatedModel, candidate: EvaluatedModel, ref: Session, cand: Session
 ) -> Iterator[StoredConstant]:
-    """Constants with numbers that the candidate's type cannot tell from zero."""
+    """Yield the constants with elements that underflow in the candidate's type."""
     here, there = reference.model.graph.constants, candidate.model.graph.constants
     narrow = [
         name
@@ -167,8 +166,8 @@ def _lost(
         if not np.any((exact != 0) & (np.abs(exact) < least)):
             continue
         for rival in sorted(rivals, key=lambda each: each != name):
-            held = widen(np.asarray(cand.run({}, [rival])[rival]))
-            found = _as_stored(exact, held.reshape(exact.shape), there[rival].dtype)
+            actual = widen(np.asarray(cand.run({}, [rival])[rival]))
+            found = _as_stored(exact, actual.reshape(exact.shape), there[rival].dtype)
             if found is not None:
                 yield StoredConstant(
                     reference=name,
@@ -181,58 +180,58 @@ def _lost(
 
 
 def _smallest(dtype: str) -> float:
-    """The smallest number above zero of a type."""
+    """Return the smallest positive number of a type."""
     return float(float_info(dtype).smallest_subnormal)
 
 
-def _as_stored(exact: Array, held: Array, dtype: str) -> Array | None:
-    """The numbers with those that underflow as they are held; None where these are others.
+def _as_stored(exact: Array, actual: Array, dtype: str) -> Array | None:
+    """Return ``exact`` with the elements that underflow as stored; None if others differ.
 
-    Every other number has to be what one rounding makes of it.
+    Every other element must be one rounding of the exact one.
     """
     least = _smallest(dtype)
     tiny = (exact != 0) & (np.abs(exact) < least)
     with np.errstate(invalid="ignore"):
-        near = np.abs(held - exact) <= np.maximum(2 * unit_roundoff(dtype) * np.abs(exact), least)
-        gone = (np.abs(held) <= _CLAMPED * least) & (held * np.sign(exact) >= 0)
-    same = (held == exact) | near
-    if not np.all(np.where(tiny, gone, same)) or not np.any(tiny & (held != exact)):
+        near = np.abs(actual - exact) <= np.maximum(2 * unit_roundoff(dtype) * np.abs(exact), least)
+        gone = (np.abs(actual) <= _CLAMPED * least) & (actual * np.sign(exact) >= 0)
+    same = (actual == exact) | near
+    if not np.all(np.where(tiny, gone, same)) or not np.any(tiny & (actual != exact)):
         return None
-    return np.asarray(np.where(tiny, held, exact))
+    return np.asarray(np.where(tiny, actual, exact))
 
 
 def _holding(reference: EvaluatedModel, constants: Sequence[StoredConstant]) -> EvaluatedModel:
-    """The reference with these constants as they are stored; its run is the one it had."""
+    """Return the reference with these constants as stored; its runs are kept."""
     put = {each.reference: each.stored for each in constants}
     return reference.evaluated_by(_StoredConstants(reference.oracle(), put))
 
 
-def _turned_infinite(meant: Array | None, stored: Array | None) -> bool:
-    if meant is None or stored is None or meant.dtype.kind != "f":
+def _turned_infinite(expected: Array | None, stored: Array | None) -> bool:
+    if expected is None or stored is None or expected.dtype.kind != "f":
         return False
-    return bool(np.any(np.isfinite(meant) & ~np.isfinite(stored)))
+    return bool(np.any(np.isfinite(expected) & ~np.isfinite(stored)))
 
 
 def _findings(found: Underflow, plain: EvaluatedModel) -> Iterator[Finding]:
-    """One for each constant that is felt at an output, the worst first."""
-    meant = plain.oracle_outputs()
-    if isinstance(meant, IsomorphError):
+    """Yield one finding for each constant that affects an output, the worst first."""
+    expected = plain.oracle_outputs()
+    if isinstance(expected, IsomorphError):
         return
-    felt: list[tuple[float, StoredConstant]] = []
+    effects: list[tuple[float, StoredConstant]] = []
     for each in found.constants:
         alone = _holding(plain, [each]).oracle_outputs()
         if not isinstance(alone, IsomorphError):
-            felt.append((_moved(meant, alone), each))
-    most = max((size for size, _ in felt), default=0.0)
-    felt = [(s, e) for s, e in felt if s > 0 and (math.isinf(s) or s >= _FELT * most)]
-    for size, constant in sorted(felt, key=lambda each: -each[0])[:_MOST_TOLD]:
+            effects.append((_moved(expected, alone), each))
+    most = max((size for size, _ in effects), default=0.0)
+    effects = [(s, e) for s, e in effects if s > 0 and (math.isinf(s) or s >= _RELEVANT * most)]
+    for size, constant in sorted(effects, key=lambda each: -each[0])[:_MOST_LISTED]:
         yield _finding(constant, size, found)
 
 
-def _moved(meant: Mapping[str, Array], stored: Mapping[str, Array]) -> float:
-    """How far outputs move, as a share of their size; infinite where a number is none any more."""
+def _moved(expected: Mapping[str, Array], stored: Mapping[str, Array]) -> float:
+    """Return the relative change of the outputs; infinite where a value is no longer finite."""
     most = 0.0
-    for name, right in meant.items():
+    for name, right in expected.items():
         other = stored.get(name)
         if other is None or right.dtype.kind != "f" or other.shape != right.shape:
             continue
@@ -262,7 +261,7 @@ def _finding(constant: StoredConstant, size: float, found: Underflow) -> Finding
         tensors=(constant.candidate,),
         source=node.source if node is not None else None,
         summary=f"constant {constant.candidate!r}{reads}, is too small for {constant.dtype}: "
-        f"{constant.words}, and that {moves}",
+        f"{constant.text}, and that {moves}",
         evidence={
             "constant": constant.candidate,
             "reference_constant": constant.reference,
@@ -284,6 +283,6 @@ def _finding(constant: StoredConstant, size: float, found: Underflow) -> Finding
 
 
 def _readers(found: Underflow, constant: StoredConstant) -> list[Node]:
-    """The nodes of the candidate that read a constant."""
+    """Return the nodes of the candidate that read a constant."""
     nodes = found.candidate.model.graph.nodes
     return [node for node in nodes if constant.candidate in node.inputs]

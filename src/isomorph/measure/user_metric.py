@@ -18,7 +18,7 @@ Metric = Callable[[dict[str, Any], dict[str, Any]], float]
 
 
 class UserMetric:
-    """Sums up over the samples; ``function`` takes outputs and arrays of a sample, by name."""
+    """Averages a metric over samples; ``function`` takes outputs and arrays by name."""
 
     def __init__(self, name: str, function: Metric) -> None:
         self.name, self.function = name, function
@@ -31,7 +31,7 @@ class UserMetric:
         sample: Mapping[str, Array],
         origin: str,
     ) -> None:
-        """Both sides on one sample; outputs have the reference's names on both."""
+        """Add both sides on one sample; outputs have the reference's names on both."""
         for side, outputs in enumerate((reference, candidate)):
             try:
                 self.sums[side] += float(self.function(dict(outputs), dict(sample)))
@@ -58,7 +58,7 @@ class UserMetric:
 
 
 def user_metric(word: str | Metric, *, trust: bool) -> UserMetric:
-    """A function, or where to find one: ``package.module:function``, which runs its module."""
+    """Return the metric for a function or ``package.module:function``, which runs the module."""
     if not isinstance(word, str):
         return UserMetric(getattr(word, "__qualname__", repr(word)), word)
     module, colon, attribute = word.partition(":")

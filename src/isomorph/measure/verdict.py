@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.divergence import Divergence, ErrorTerm, Judgment, Verdict
-from isomorph.measure.budget_check import as_stored, judge, judge_by_word
+from isomorph.measure.budget_check import as_stored, judge, judge_stated_budget
 from isomorph.measure.distance import float_info, is_inexact, widen
 from isomorph.measure.spread import Spread, comfortable, hopeless, merged, threshold
 
@@ -26,17 +26,17 @@ _OWN_ROUNDING = 2.0**-29
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What is known of one output of one model; None where it could not be had.
+    """What is known of one output of one model; None where it could not be computed.
 
-    ``execution`` is how far the run may stand from the meaning: the rounding, and for a
-    quantized model a step of its quantizers, which rounding can push over an edge.
-    ``recorded`` values have no model behind them, so no meaning and no rounding of their own.
-    ``agreed`` is the meaning where decisions that rounding leaves open fall as on the other side.
+    ``execution`` is how far the run may be from the oracle: the rounding, and for a quantized model
+    a step of its quantizers, which rounding can cause. ``recorded`` values have no model, and so no
+    oracle and no rounding of their own. ``agreed`` is the oracle's value if decisions that rounding
+    leaves open are taken as on the other side.
     """
 
     name: str
     run: Array | None
-    meaning: Array | None
+    oracle: Array | None
     rounding: Spread | None
     execution: Spread | None
     recorded: bool = False
@@ -44,27 +44,27 @@ class Evidence:
     agreed: Array | None = None
 
     @property
-    def said(self) -> Array | None:
-        """The meaning as it is held against the other side's."""
-        return self.meaning if self.agreed is None else self.agreed
+    def compared(self) -> Array | None:
+        """The oracle's value that is compared with the other side's."""
+        return self.oracle if self.agreed is None else self.agreed
 
     @property
     def shown(self) -> Array | None:
-        """The meaning as a tensor of the output's own type can show it: overflow is infinite."""
-        if self.said is None or self.run is None:
-            return self.said
-        return as_stored(self.said, self.run, str(self.run.dtype), self.rounding)
+        """The oracle's value in the range of the output's own type: overflow is infinite."""
+        if self.compared is None or self.run is None:
+            return self.compared
+        return as_stored(self.compared, self.run, str(self.run.dtype), self.rounding)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """How the pair is to be judged."""
+    """How a pair is judged."""
 
     dtype: str
     false_alarm: float
     lossy: bool = False
     quantized: bool = False
-    """Whether either graph rounds to a grid somewhere between its inputs and its outputs."""
+    """Whether either graph quantizes between its inputs and its outputs."""
     budget: float | None = None
     allowance: Callable[[], Spread | None] = lambda: None
     intended: Callable[[], Spread | None] = lambda: None
@@ -74,7 +74,7 @@ def decide(reference: Evidence, candidate: Evidence, question: Question) -> Dive
     """Judge one pair of outputs of equal shape."""
     errors = _Errors(reference, candidate, question)
     verdict, reason = _decide(errors, question)
-    shown = candidate.run if candidate.run is not None else candidate.meaning
+    shown = candidate.run if candidate.run is not None else candidate.oracle
     return Divergence(
         reference_output=reference.name,
         candidate_output=candidate.name,
@@ -109,7 +109,7 @@ def beyond_doubt(divergence: Divergence, false_alarm: float, *, smooth: bool = F
 
 
 def values_in_doubt(divergence: Divergence) -> bool:
-    """Whether a value that no draw reached decides: wider draws tell if rounding reaches it."""
+    """Whether a value that no draw reached decides: wider draws show if rounding reaches it."""
     parts = [part for part in _parts(divergence) if part is not None]
     return any(p.budget.uncovered > 0 or p.budget.ratio == math.inf for p in parts)
 
@@ -127,12 +127,12 @@ def widened_by_few_draws(divergence: Divergence, false_alarm: float) -> bool:
 
 
 def doubtful(divergence: Divergence, false_alarm: float) -> bool:
-    """Whether it loses more than so few draws allow, and not more than many might."""
+    """Whether the loss exceeds the budget of few draws, but maybe not that of many."""
     return loss_in_doubt(divergence, false_alarm) and _within(divergence.execution_candidate)
 
 
 def loss_in_doubt(divergence: Divergence, false_alarm: float) -> bool:
-    """The same of the graph alone, whatever its run does."""
+    """Whether the loss of the graph alone, without its run, is in doubt."""
     loss = divergence.intended_loss
     if divergence.verdict is not Verdict.DIVERGENT or loss is None or _within(loss):
         return False
@@ -141,7 +141,7 @@ def loss_in_doubt(divergence: Divergence, false_alarm: float) -> bool:
 
 
 def most_draws(divergences: Sequence[Divergence]) -> int:
-    """How often the oracles were disturbed where it was done most."""
+    """Return the largest number of draws of any output."""
     parts = [
         part
         for each in divergences
@@ -170,7 +170,7 @@ def _comfortable(part: ErrorTerm, false_alarm: float) -> bool:
 
 def _hopeless(part: ErrorTerm, false_alarm: float) -> bool:
     ratio, draws = part.budget.ratio, part.budget.draws
-    # Infinite is a NaN or a whole number out of place: more draws tell if noise puts it there.
+    # Infinite is a misplaced NaN or integer: more draws show if noise causes it.
     if ratio is None or not draws:
         return False
     freedom = math.inf if part.budget.freedom is None else part.budget.freedom
@@ -178,7 +178,7 @@ def _hopeless(part: ErrorTerm, false_alarm: float) -> bool:
 
 
 class _Errors:
-    """The parts, each measured once."""
+    """The error terms of one pair, each measured once."""
 
     def __init__(self, reference: Evidence, candidate: Evidence, question: Question) -> None:
         self.reference, self.candidate, self.question = reference, candidate, question
@@ -187,7 +187,7 @@ class _Errors:
         either = self._of_both(reference.execution, candidate.execution)
         self.budget = both
         self.translation: ErrorTerm | None = None
-        # Between the sides the wider type rules: an overflow of the narrower one is a difference.
+        # Between the sides the wider type counts: an overflow of the narrower one is a difference.
         wider = _wider(_stored_type(reference.run, question.dtype), question.dtype)
         self.observed = self.part(candidate.run, reference.run, either, ROUNDING, dtype=wider)
         self.rounding = self.part(
@@ -195,13 +195,13 @@ class _Errors:
         )
         self.execution_reference = self.part(
             reference.run,
-            reference.meaning,
+            reference.oracle,
             reference.execution,
             ROUNDING,
             dtype=_stored_type(reference.run, question.dtype),
         )
         self.execution_candidate = self.part(
-            candidate.run, candidate.meaning, candidate.execution, ROUNDING
+            candidate.run, candidate.oracle, candidate.execution, ROUNDING
         )
         self.intended: ErrorTerm | None = None
         if question.lossy:
@@ -209,36 +209,41 @@ class _Errors:
             self.intended = self.part(candidate.shown, reference.shown, loss, INTENDED, dtype=wider)
 
     def _of_both(self, ref: Spread | None, cand: Spread | None) -> Spread | None:
-        # A candidate of lower precision may be as noisy as it likes: whether it is still the
-        # *same* is a question for the reference's rounding alone.
+        # A candidate of lower precision may have any noise: whether it is still the *same* is
+        # judged by the reference's rounding alone.
         if self.question.lossy:
             return ref
-        # Whoever made a recording rounded too: as much as the candidate, for want of better.
+        # The recorded run rounded too: as much as the candidate, in the absence of better facts.
         return merged(cand, cand) if self.recorded else merged(ref, cand)
 
     def measure_translation(self) -> None:
-        """Oracle against oracle by the allowance; costs further oracle passes."""
+        """Compare the oracles by the allowance; this costs further oracle passes."""
         spread = self.question.allowance()
         if spread is not None and spread.deviation is None and self.budget is not None:
-            # Of whole numbers float64 settles no tie that rounding leaves open.
+            # For integers float64 does not decide a tie that rounding leaves open.
             spread = merged(spread, self.budget)
         floor: Array | float = 0.0
         if self.budget is not None and self.budget.deviation is not None:
             floor = _OWN_ROUNDING * self.budget.deviation
         self.translation = self.part(
-            self.candidate.said, self.reference.said, spread, ALLOWANCE, floor=floor, stored=False
+            self.candidate.compared,
+            self.reference.compared,
+            spread,
+            ALLOWANCE,
+            floor=floor,
+            stored=False,
         )
 
     def allowance_exceeds_values(self) -> bool:
-        """Whether the allowance is larger than what it is to judge, so that nothing is judged."""
-        ours, theirs = self.candidate.said, self.reference.said
-        if self.translation is None or ours is None or theirs is None:
+        """Whether the allowance is larger than the values, so that it cannot judge them."""
+        cand, ref = self.candidate.compared, self.reference.compared
+        if self.translation is None or cand is None or ref is None:
             return False
         allowed = self.translation.budget.allowed_max
         with np.errstate(all="ignore"):
-            sizes = [np.abs(widen(each[np.isfinite(each)])) for each in (ours, theirs)]
+            sizes = [np.abs(widen(each[np.isfinite(each)])) for each in (cand, ref)]
         largest = max((float(np.max(each, initial=0.0)) for each in sizes), default=0.0)
-        return bool(allowed is not None and is_inexact(ours) and allowed >= largest > 0.0)
+        return bool(allowed is not None and is_inexact(cand) and allowed >= largest > 0.0)
 
     def part(
         self,
@@ -252,7 +257,7 @@ class _Errors:
         flushed: bool = True,
         dtype: str | None = None,
     ) -> ErrorTerm | None:
-        """One error against one spread; None where either side is missing."""
+        """Judge one error by one spread; None where either side is missing."""
         if actual is None or expected is None:
             return None
         return judge(
@@ -270,7 +275,7 @@ class _Errors:
 
 def _decide(errors: _Errors, question: Question) -> tuple[Verdict, str]:
     if question.budget is not None:
-        return _by_users_word(errors, question.budget)
+        return _by_stated_budget(errors, question.budget)
     if errors.recorded:
         return _against_recording(errors)
     if errors.observed is None or errors.rounding is None:
@@ -279,14 +284,14 @@ def _decide(errors: _Errors, question: Question) -> tuple[Verdict, str]:
         return Verdict.UNKNOWN, "no rounding budget could be derived"
     if question.lossy:
         return _decide_lossy(errors)
-    # A quantizer's step is no excuse here: two graphs that quantize alike flip alike.
+    # A quantizer's step is no excuse here: equal graphs quantize equally.
     near = errors.part(errors.candidate.run, errors.reference.run, errors.budget, ROUNDING)
     if _within(errors.rounding) or (_within(near) and _consistent(errors)):
         if errors.observed.budget.blind:
             return Verdict.UNKNOWN, "rounding may move it by more than its own size"
         return _decide_same_meaning(errors)
-    # Constants that were rounded again may explain it, however far it reaches. Not so before a
-    # quantizer: there one rounding can move a whole grid, and that is what is to be found.
+    # Re-rounded constants may explain a difference of any size. Not before a quantizer: there one
+    # rounding can move a whole quantization range, which is to be found.
     if not question.quantized:
         errors.measure_translation()
         if _within(errors.translation):
@@ -298,11 +303,11 @@ def _decide(errors: _Errors, question: Question) -> tuple[Verdict, str]:
     return _decide_hidden(errors)
 
 
-def _by_users_word(errors: _Errors, budget: float) -> tuple[Verdict, str]:
+def _by_stated_budget(errors: _Errors, budget: float) -> tuple[Verdict, str]:
     run, other = errors.candidate.run, errors.reference.run
     if run is None or other is None:
         return Verdict.UNKNOWN, "a run is missing"
-    errors.observed = judge_by_word(run, other, budget, dtype=errors.question.dtype)
+    errors.observed = judge_stated_budget(run, other, budget, dtype=errors.question.dtype)
     if _within(errors.observed):
         return Verdict.EQUIVALENT, f"the runs agree within the stated budget {budget:g}"
     return Verdict.DIVERGENT, f"the runs differ by more than the stated budget {budget:g}"
@@ -345,12 +350,10 @@ def _decide_same_meaning(errors: _Errors) -> tuple[Verdict, str]:
 
 
 def _decide_hidden(errors: _Errors) -> tuple[Verdict, str]:
-    """The runs agree, the meanings do not: an optimizer hides it, or an oracle is wrong."""
+    """Decide where the runs agree and the oracles do not: an optimizer hides it, or an error."""
     written = errors.candidate.unoptimized_outputs()
-    if written is not None and errors.candidate.meaning is not None:
-        literal = errors.part(
-            written, errors.candidate.meaning, errors.candidate.rounding, ROUNDING
-        )
+    if written is not None and errors.candidate.oracle is not None:
+        literal = errors.part(written, errors.candidate.oracle, errors.candidate.rounding, ROUNDING)
         if _within(literal):
             return Verdict.DIVERGENT, "the graph is wrong; only the runtime's optimizer hides it"
     return Verdict.UNKNOWN, "the runs agree, but an oracle disagrees with its own runtime"

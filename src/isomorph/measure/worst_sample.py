@@ -1,4 +1,4 @@
-"""The sample that went worst, and what is measured on one sample only."""
+"""Keep the worst sample, and measure what is measured on one sample only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SEVERITY = (Verdict.EQUIVALENT, Verdict.DEGRADED, Verdict.UNKNOWN, Verdict.DIVER
 
 
 def weight(divergence: Divergence) -> tuple[int, float]:
-    """How bad it is: by verdict first, then by how much of a budget is used up."""
+    """Return the severity: by verdict first, then by the used share of a budget."""
     parts = (divergence.rounding, divergence.observed, divergence.execution_candidate)
     ratios = [part.budget.ratio or 0.0 for part in parts if part is not None]
     return SEVERITY.index(divergence.verdict), max(ratios, default=0.0)
@@ -28,12 +28,12 @@ def weight(divergence: Divergence) -> tuple[int, float]:
 
 @dataclass(slots=True, kw_only=True)
 class Worst:
-    """Kept while the samples are compared; ``chosen_from`` is the test set they are from."""
+    """The worst sample so far; ``chosen_from`` is the test set of the samples."""
 
     chosen_from: OverSamples | None = None
     _ratios: dict[tuple[str, str], float] = field(default_factory=dict)
     _weight: tuple[int, float] | None = None
-    _subjects: tuple[EvaluatedModel, EvaluatedModel | None] | None = None
+    _models: tuple[EvaluatedModel, EvaluatedModel | None] | None = None
     _outputs: tuple[Divergence, ...] = ()
 
     def remember(
@@ -43,15 +43,15 @@ class Worst:
         candidate: EvaluatedModel,
         reference: EvaluatedModel | None,
     ) -> None:
-        """Take note of one sample; its subjects are kept if none was worse."""
+        """Record one sample; its models are kept if none was worse."""
         self.note(sample.origin, divergences)
         found = max(map(weight, divergences), default=(0, 0.0))
         if self._weight is None or found > self._weight:
-            self._weight, self._subjects = found, (candidate, reference)
+            self._weight, self._models = found, (candidate, reference)
             self._outputs = tuple(divergences)
 
     def note(self, origin: str, divergences: Sequence[Divergence]) -> None:
-        """Keep how much of its budget each output uses on a sample."""
+        """Record how much of its budget each output uses on a sample."""
         for each in divergences:
             part = each.intended_loss or each.observed
             if part is not None and part.budget.ratio is not None and each.reference_output:
@@ -60,13 +60,13 @@ class Worst:
     def quantization(
         self, *, asked: bool | None
     ) -> tuple[tuple[QuantizedTensor, ...], tuple[Skipped, ...]]:
-        """The quantized tensors of the candidate, unless the user does not want them."""
-        if self._subjects is None or asked is False:
+        """Return the quantized tensors of the candidate, unless the user disabled them."""
+        if self._models is None or asked is False:
             return (), ()
-        return table(*self._subjects, everything=bool(asked), outputs=self._outputs)
+        return table(*self._models, everything=bool(asked), outputs=self._outputs)
 
     def test_set(self, examined: Sequence[Sample]) -> OverSamples | None:
-        """The test set, its worst errors held against the budgets derived on these samples."""
+        """Return the test set with its worst errors relative to these samples' budgets."""
         if self.chosen_from is None:
             return None
         outputs = tuple(

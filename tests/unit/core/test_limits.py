@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import isomorph
 from isomorph.core import limits
 from isomorph.core.limits import Limit, noted_limits
-from isomorph.measure.parallel import at_once
+from isomorph.measure.parallel import run_parallel
 
 FEW = Limit(most=3, of="items are looked at", left_out="further items")
 
@@ -42,7 +42,7 @@ def test_a_watcher_inside_another_decides_what_is_passed_on():
 
 def test_a_limit_that_a_thread_hits_is_noted_for_the_check_that_started_it():
     with noted_limits() as hit:
-        at_once(FEW.reached, lambda: None, apart=True)
+        run_parallel(FEW.reached, lambda: None, apart=True)
     assert list(hit) == [FEW]
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isomorph.measure.budget_check import judge, judge_by_word, stored_rounding
+from isomorph.measure.budget_check import judge, judge_stated_budget, stored_rounding
 from isomorph.measure.moments import Moments
 from isomorph.measure.spread import FALSE_ALARM, Spread, merged
 
@@ -71,17 +71,17 @@ def test_the_largest_integers_are_told_apart():
 def test_a_stated_budget_of_whole_numbers_is_exact_at_the_ends_of_the_type(dtype):
     ends = np.iinfo(dtype)
     far = np.array([ends.max], dtype), np.array([ends.max - 3], dtype)
-    assert judge_by_word(*far, 3.0, dtype=dtype).budget.ratio == 1.0
-    assert judge_by_word(*far, 2.0, dtype=dtype).budget.ratio == 1.5
-    assert judge_by_word(*far, 0.0, dtype=dtype).budget.ratio == np.inf
+    assert judge_stated_budget(*far, 3.0, dtype=dtype).budget.ratio == 1.0
+    assert judge_stated_budget(*far, 2.0, dtype=dtype).budget.ratio == 1.5
+    assert judge_stated_budget(*far, 0.0, dtype=dtype).budget.ratio == np.inf
     whole = np.array([ends.max], dtype), np.array([ends.min], dtype)
-    assert judge_by_word(*whole, 1.0, dtype=dtype).budget.ratio == float(ends.max - ends.min)
-    assert judge_by_word(far[0], far[0], 0.0, dtype=dtype).budget.ratio == 0.0
+    assert judge_stated_budget(*whole, 1.0, dtype=dtype).budget.ratio == float(ends.max - ends.min)
+    assert judge_stated_budget(far[0], far[0], 0.0, dtype=dtype).budget.ratio == 0.0
 
 
 def test_a_stated_budget_excuses_no_boolean_and_no_string():
     for one, other in (([True], [False]), (["a"], ["b"])):
-        part = judge_by_word(np.array(one), np.array(other), 5.0, dtype="bool")
+        part = judge_stated_budget(np.array(one), np.array(other), 5.0, dtype="bool")
         assert part.budget.ratio == np.inf
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from isomorph.core.model import Graph, Node, Quantization, TensorSpec
-from isomorph.measure.calibration_range import unlike
+from isomorph.measure.calibration_range import beyond_calibration
 
 GRID = {"dtype": "int8", "scale": (0.1,), "zero_point": (0,)}  # −12.8 … 12.7
 
@@ -30,5 +30,5 @@ def graph(*inputs, quantized=("x",)):
 def test_inputs_are_unlike_the_samples_where_chance_does_not_cut_off_as_many(beyond, told):
     values = np.linspace(-12.0, 12.0, 200, dtype=np.float32)
     values[:beyond] = 30.0
-    assert unlike(graph("x"), {"x": values}) == told
-    assert not unlike(graph("x", quantized=()), {"x": values})
+    assert beyond_calibration(graph("x"), {"x": values}) == told
+    assert not beyond_calibration(graph("x", quantized=()), {"x": values})

@@ -235,7 +235,7 @@ class Off:
 
 
 @pytest.fixture
-def subject(quantized_networks, inputs):
+def evaluated(quantized_networks, inputs):
     from isomorph.core.trace import Environment
     from isomorph.sessions.in_process import InProcessHost
 
@@ -250,12 +250,12 @@ def subject(quantized_networks, inputs):
 
 
 @pytest.mark.parametrize("tensor", ["c2_quantized", None])
-def test_a_kernel_that_misses_its_grid_is_seen_at_its_own_tensor(subject, tensor):
+def test_a_kernel_that_misses_its_grid_is_seen_at_its_own_tensor(evaluated, tensor):
     # The oracle stands in for a runtime without any error of its own.
     alone = EvaluatedModel(
-        role="candidate", model=subject.model, feeds=subject.inputs, seed=0,
-        runtime=lambda: subject.oracle, oracle=lambda: subject.oracle,
-        plain=lambda: Off(subject.oracle, tensor),
+        role="candidate", model=evaluated.model, feeds=evaluated.inputs, seed=0,
+        runtime=lambda: evaluated.oracle, oracle=lambda: evaluated.oracle,
+        plain=lambda: Off(evaluated.oracle, tensor),
     )  # fmt: skip
     found, skipped = quantized_tensors.table(alone, None)
     if tensor is None:

@@ -16,11 +16,13 @@ TERMS = Terms(false_alarm=1e-6, budgets={})
 VALUE = np.array([1.0, 2.0], np.float32)
 
 
-def side(name, run=VALUE, meaning=VALUE):
-    def said(value):
+def side(name, run=VALUE, oracle=VALUE):
+    def outputs(value):
         return value if isinstance(value, Exception) else {name: value}
 
-    return SimpleNamespace(runtime_outputs=lambda: said(run), oracle_outputs=lambda: said(meaning))
+    return SimpleNamespace(
+        runtime_outputs=lambda: outputs(run), oracle_outputs=lambda: outputs(oracle)
+    )
 
 
 @pytest.fixture
@@ -46,7 +48,7 @@ def test_equal_runs_of_equal_oracles_need_no_budget(asked):
     "other",
     [
         {"run": np.nextafter(VALUE, 9, dtype=np.float32)},
-        {"meaning": np.nextafter(VALUE.astype(float), 9)},
+        {"oracle": np.nextafter(VALUE.astype(float), 9)},
         {"run": VALUE.reshape(1, 2)},
         {"run": VALUE.astype(np.float64)},
         {"run": np.array([1.0, np.nan], np.float32)},
@@ -69,5 +71,5 @@ def test_a_runtime_that_died_ends_the_test_set(asked):
     with pytest.raises(RuntimeFailedError):
         screening.screened(side("y"), side("z", run=died), BINDING, TERMS)
     refused = RuntimeFailedError("UNSUPPORTED_OP", "it refused")
-    screening.screened(side("y"), side("z", meaning=refused), BINDING, TERMS)
+    screening.screened(side("y"), side("z", oracle=refused), BINDING, TERMS)
     assert asked == [False], "what is only refused is judged as unknown"

@@ -17,12 +17,12 @@ def spread_of(size, shape=(3, 4)):
     return Spread(draws=10, deviation=np.full(shape, size), unsettled=np.zeros(shape, bool))
 
 
-def side(run=None, meaning=ORACLE, rounding=4 * U, written=None):
+def side(run=None, oracle=ORACLE, rounding=4 * U, written=None):
     noise = None if rounding is None else spread_of(rounding)
     return Evidence(
         name="y",
         run=(ORACLE if run is None else run).astype(np.float32),
-        meaning=meaning,
+        oracle=oracle,
         rounding=noise,
         execution=noise,
         unoptimized_outputs=lambda: written,
@@ -39,12 +39,12 @@ def test_equal_meanings_and_runs_are_equivalent():
 
 
 def test_another_function_is_divergent():
-    wrong = side(run=ORACLE + 1e-3, meaning=ORACLE + 1e-3)
+    wrong = side(run=ORACLE + 1e-3, oracle=ORACLE + 1e-3)
     assert decide(side(), wrong, ask()).verdict is Verdict.DIVERGENT
 
 
 def test_a_difference_below_rounding_is_equivalent_but_shown():
-    near = side(run=ORACLE, meaning=ORACLE + 3 * U)
+    near = side(run=ORACLE, oracle=ORACLE + 3 * U)
     result = decide(side(), near, ask())
     assert result.verdict is Verdict.EQUIVALENT
     assert result.translation.budget.within is Judgment.NO
@@ -54,7 +54,7 @@ def test_a_difference_below_rounding_is_equivalent_but_shown():
     ("quantized", "verdict"), [(False, Verdict.EQUIVALENT), (True, Verdict.DIVERGENT)]
 )
 def test_constants_rounded_again_explain_a_difference_unless_a_grid_follows(quantized, verdict):
-    moved = side(run=ORACLE + 1e-3, meaning=ORACLE + 1e-3)
+    moved = side(run=ORACLE + 1e-3, oracle=ORACLE + 1e-3)
     assert decide(side(), moved, ask(allowance=spread_of(1e-3), quantized=quantized)).verdict is (
         verdict
     )
@@ -73,13 +73,13 @@ def test_a_bad_run_of_the_reference_alone_is_unknown():
 
 
 def test_agreeing_runs_with_a_disagreeing_oracle_are_unknown():
-    result = decide(side(), side(meaning=ORACLE + 1e-3), ask())
+    result = decide(side(), side(oracle=ORACLE + 1e-3), ask())
     assert result.verdict is Verdict.UNKNOWN
     assert "oracle" in result.reason
 
 
 def test_a_fault_that_only_the_optimizer_hides_is_divergent():
-    hidden = side(meaning=ORACLE + 1e-3, written=(ORACLE + 1e-3).astype(np.float32))
+    hidden = side(oracle=ORACLE + 1e-3, written=(ORACLE + 1e-3).astype(np.float32))
     assert decide(side(), hidden, ask()).verdict is Verdict.DIVERGENT
 
 
@@ -88,17 +88,17 @@ def test_a_fault_that_only_the_optimizer_hides_is_divergent():
     [(1e-3, Verdict.DEGRADED), (1e-1, Verdict.DIVERGENT), (0.0, Verdict.EQUIVALENT)],
 )
 def test_a_lossy_candidate_is_judged_by_the_loss_it_intends(error, verdict):
-    lossy = side(run=ORACLE + error, meaning=ORACLE + error, rounding=2.0**-11)
+    lossy = side(run=ORACLE + error, oracle=ORACLE + error, rounding=2.0**-11)
     question = ask(lossy=True, intended=lambda: spread_of(1e-3))
     assert decide(side(), lossy, question).verdict is verdict
 
 
 def test_without_a_budget_nothing_is_fine():
-    assert decide(side(rounding=None, meaning=ORACLE), side(), ask()).verdict is Verdict.UNKNOWN
+    assert decide(side(rounding=None, oracle=ORACLE), side(), ask()).verdict is Verdict.UNKNOWN
 
 
 def test_a_stated_budget_replaces_the_derived_one():
-    wrong = side(run=ORACLE + 1e-3, meaning=ORACLE + 1e-3)
+    wrong = side(run=ORACLE + 1e-3, oracle=ORACLE + 1e-3)
     assert decide(side(), wrong, ask(budget=1e-2)).verdict is Verdict.EQUIVALENT
     assert decide(side(), wrong, ask(budget=1e-4)).verdict is Verdict.DIVERGENT
 
@@ -109,7 +109,7 @@ def test_infinities_are_expected_where_the_type_overflows():
     one = Evidence(
         name="y",
         run=run.astype(np.float32),
-        meaning=big,
+        oracle=big,
         rounding=spread_of(1e-8, (1, 2)),
         execution=spread_of(1e-8, (1, 2)),
     )
@@ -134,7 +134,7 @@ def test_integers_may_differ_only_where_noise_moves_them():
     def index(a, b):
         array = np.array([a, b])
         return Evidence(
-            name="i", run=array, meaning=np.array([1, 2]), rounding=settled, execution=settled
+            name="i", run=array, oracle=np.array([1, 2]), rounding=settled, execution=settled
         )
 
     assert decide(index(1, 2), index(1, 3), question).verdict is Verdict.EQUIVALENT
@@ -145,9 +145,9 @@ def test_a_tie_that_float64_breaks_the_other_way_is_no_difference():
     tie, certain = _flipping(3), _flipping(2)
     question = Question(dtype="int64", false_alarm=1e-6, allowance=lambda: certain)
 
-    def index(*meaning):
-        value = np.array(meaning)
-        return Evidence(name="i", run=value, meaning=value, rounding=tie, execution=tie)
+    def index(*oracle):
+        value = np.array(oracle)
+        return Evidence(name="i", run=value, oracle=value, rounding=tie, execution=tie)
 
     result = decide(index(1, 2), index(1, 3), question)
     assert result.verdict is Verdict.EQUIVALENT
@@ -158,10 +158,10 @@ def test_a_tie_that_float64_breaks_the_other_way_is_no_difference():
 def test_an_overflow_of_the_narrower_side_is_a_difference():
     big, small = np.array([[85000.0, 1.0]]), spread_of(1e-3, (1, 2))
     wide = Evidence(
-        name="y", run=big.astype(np.float32), meaning=big, rounding=small, execution=small
+        name="y", run=big.astype(np.float32), oracle=big, rounding=small, execution=small
     )
     half = np.array([[np.inf, 1.0]], np.float16)
-    narrow = Evidence(name="y", run=half, meaning=big, rounding=small, execution=small)
+    narrow = Evidence(name="y", run=half, oracle=big, rounding=small, execution=small)
     question = Question(
         dtype="float16", false_alarm=1e-6, lossy=True, intended=lambda: spread_of(10.0, (1, 2))
     )
@@ -178,8 +178,8 @@ def _far_off(ratio, draws=3):
         return replace(spread_of(size), draws=draws)
 
     off = ratio * threshold(12) * 4 * U * np.sqrt(2)
-    mine, wrong = side(), side(run=ORACLE + off, meaning=ORACLE + off)
-    sides = [replace(each, rounding=noise(4 * U), execution=noise(4 * U)) for each in (mine, wrong)]
+    ref, wrong = side(), side(run=ORACLE + off, oracle=ORACLE + off)
+    sides = [replace(each, rounding=noise(4 * U), execution=noise(4 * U)) for each in (ref, wrong)]
     return decide(*sides, ask(allowance=noise(1e-12)))
 
 
@@ -193,7 +193,7 @@ def test_few_draws_are_enough_for_what_is_far_off_in_a_smooth_graph():
 def test_a_number_that_is_none_deserves_more_draws():
     broken = ORACLE.copy()
     broken[0, 0] = np.nan
-    divergence = decide(side(), side(run=broken, meaning=broken), ask())
+    divergence = decide(side(), side(run=broken, oracle=broken), ask())
     assert divergence.verdict is Verdict.DIVERGENT
     assert not beyond_doubt(divergence, 1e-6, smooth=True)
 
