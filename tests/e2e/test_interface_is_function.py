@@ -182,3 +182,14 @@ def test_an_output_is_bound_by_a_name_that_both_models_have():
     report = check(scaled({"a": 2, "b": 3}), scaled({"b": 2, "c": 3}))
     assert report.verdict == "divergent"
     assert check(scaled({"a": 2, "b": 3}), scaled({"b": 3, "c": 2})).verdict == "equivalent"
+
+
+@pytest.mark.parametrize(("first", "verdict"), [(2**24, "divergent"), (2**20, "equivalent")])
+def test_integers_that_a_float_cannot_hold_are_others(first, verdict):
+    whole, real = (TensorProto.INT64, [3]), (TensorProto.FLOAT, [3])
+    one = {"o": np.int64(1)}
+    reference = model([("Add", "x o", "y", {})], {"x": whole}, {"y": whole}, one)
+    nodes = [("Add", "x o", "a", {}), ("Cast", "a", "y", {"to": TensorProto.FLOAT})]
+    candidate = model(nodes, {"x": whole}, {"y": real}, one)
+    report = check(reference, candidate, inputs={"x": np.array([first, 2 * first, 5])})
+    assert report.verdict == verdict

@@ -13,6 +13,7 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Binding
 from isomorph.match.binding import PATH
 from isomorph.measure.evaluated_model import Comparand, EvaluatedModel, unmatched_constants
+from isomorph.measure.integer_outputs import judged_as_integers
 from isomorph.measure.output_layout import (
     Arrangeable,
     rearranged_evidence,
@@ -212,7 +213,10 @@ def _judge_once(
         ),
         intended=lambda: _move(_at(candidate.intended_loss(), right), moved),
     )
-    return decide(ref, cand, question), moved
+    judged = decide(ref, cand, question)
+    if question.budget is None:
+        judged = judged_as_integers(judged, ref.run, cand.run, ref.rounding)
+    return judged, moved
 
 
 def _evidence(evaluated: Comparand, name: str) -> Evidence:
