@@ -217,10 +217,68 @@ def _renamed(each, output):
     return copy
 
 
+def table(random: np.random.Generator, same: bool) -> Pair:
+    """A table of rows that is stored in shards, as integers, with other rows, or not computed."""
+    rows, width = int(random.integers(20, 200)), int(random.integers(3, 12))
+    left, right = random.normal(size=(rows, 4)), random.normal(size=(4, width))
+    factors = {"a": left.astype(np.float32), "b": right.astype(np.float32)}
+    values = factors["a"] @ factors["b"]
+    wrong, kind = values.copy(), int(random.integers(5))
+    damaged = int(random.integers(10, rows))
+    if not same and kind != 1:
+        wrong[damaged] += np.float32(random.choice([0.5, -1.0, 2.0]))
+    reads = {"i": (np.dtype(np.int64), (3,))}, {"y": (F32, (3, width))}
+    whole = [node("Gather", "t i", "y")]
+    reference = model(whole, *reads, {"t": values})
+    if kind == 0:  # in shards
+        cut = int(random.integers(1, rows))
+        joined = [node("Concat", "p q", "t", axis=0), *whole]
+        candidate = model(joined, *reads, {"p": wrong[:cut], "q": wrong[cut:]})
+    elif kind == 1:  # fewer rows, or rows of padding
+        kept = values[: -int(random.integers(1, rows // 2))]
+        padded = np.concatenate([values, np.zeros((3, width), np.float32)])
+        candidate = model(whole, *reads, {"t": padded if same else kept})
+    elif kind == 2:  # folded
+        reference = model([node("MatMul", "a b", "t"), *whole], *reads, factors)
+        candidate = model(whole, *reads, {"t": wrong})
+    elif kind == 3:  # dequantized once its rows are selected
+        scale, zero = np.float32(np.abs(values).max() / 127), np.uint8(128)
+        stored = np.clip(np.rint(wrong / scale) + 128, 0, 255).astype(np.uint8)
+        behind = [node("Gather", "t i", "g"), node("DequantizeLinear", "g s z", "y")]
+        candidate = model(behind, *reads, {"t": stored, "s": scale, "z": zero})
+    else:  # transposed
+        turned = [node("Transpose", "v", "t", perm=[1, 0]), *whole]
+        candidate = model(turned, *reads, {"v": np.ascontiguousarray(wrong.T)})
+    inputs = {"i": random.integers(0, 10, size=3)}
+    return Pair(reference=reference, candidate=candidate, inputs=inputs, same=same)
+
+
+def narrow_weight(random: np.random.Generator, same: bool) -> Pair:
+    """A float16 weight that is cast before its use, one number off by one unit or by several."""
+    weight = random.normal(size=(int(random.integers(6, 20)), 5)).astype(np.float16)
+    other = weight.copy()
+    place = tuple(int(random.integers(size)) for size in weight.shape)
+    other.view(np.uint16)[place] += 1 if same else int(random.integers(3, 60))
+    size, result = (4, weight.shape[0]), (4, 5)
+    sides = [
+        model(
+            [node("Cast", "w", "r", to=TensorProto.FLOAT), node("MatMul", "x r", "y")],
+            {"x": (F32, size)},
+            {"y": (F32, result)},
+            {"w": each},
+        )
+        for each in (weight, other)
+    ]
+    inputs = {"x": random.normal(size=size).astype(np.float32)}
+    return Pair(reference=sides[0], candidate=sides[1], inputs=inputs, same=same)
+
+
 MAKERS: Mapping[str, Maker] = {
     "channel_scale": channel_scale,
     "blocked_grid": blocked_grid,
     "small_weight": small_weight,
+    "table": table,
+    "narrow_weight": narrow_weight,
 }
 
 

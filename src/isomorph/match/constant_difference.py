@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from isomorph.match.blocked_weights import BlockedDifference
     from isomorph.match.small_constants import ChangedConstant
     from isomorph.match.structural_constants import PlacedConstant
+    from isomorph.match.tables import TableDifference
 
 _MOST_SHOWN = 8
 
@@ -47,6 +48,8 @@ class ConstantDifference:
     """Whether it is a weight, and each side holds no other one without an equal."""
     isolation: Isolation = Isolation.UNKNOWN
     """What else differs, where it is identified by its position in graphs of the same structure."""
+    missing_rows: int = 0
+    """How many rows of a table are missing at its end."""
     store: Callable[[Array], Array] | None = field(default=None, repr=False)
     """Packs real values as they are stored, where integers are packed in blocks."""
 
@@ -58,6 +61,8 @@ class ConstantDifference:
     @property
     def text(self) -> str:
         """How many elements are wrong and how far off they are, as text for a report."""
+        if self.missing_rows:
+            return f"{self.missing_rows} rows are missing"
         if not self.shown:
             return "its stored numbers are others"
         return f"{self.count} of {self.beyond.size} elements, off by {100.0 * self.relative:.3g}%"
@@ -88,7 +93,9 @@ class Suspect:
     evidence: tuple[str, ...]
 
     @classmethod
-    def in_place_of(cls, found: ChangedConstant | PlacedConstant | BlockedDifference) -> Suspect:
+    def in_place_of(
+        cls, found: ChangedConstant | PlacedConstant | BlockedDifference | TableDifference
+    ) -> Suspect:
         """Create a suspect that is identified by its use or its position."""
         return cls(
             names=(found.source.name,),

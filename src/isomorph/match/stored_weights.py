@@ -193,13 +193,21 @@ class Weights:
         return tuple(names)
 
     def plainly_computed(self, name: str) -> bool:
-        """Whether it is computed from constants by arithmetic of a few roundings."""
+        """Whether a tensor is computed from constants by arithmetic of few roundings."""
+        return self._made_by(name, _ARITHMETIC | KEEPS_NUMBERS)
+
+    def only_moved(self, name: str) -> bool:
+        """Whether a tensor holds the numbers of constants as they are, in other places."""
+        return self._made_by(name, (KEEPS_NUMBERS | {"Concat"}) - {"DequantizeLinear"})
+
+    def _made_by(self, name: str, operators: frozenset[str]) -> bool:
+        """Whether no other operators stand between a tensor and constants."""
         open_ends, seen = [name], {name}
         while open_ends:
             maker = self.topology.maker.get(open_ends.pop())
             if maker is None:
                 continue
-            if maker.op not in _ARITHMETIC | KEEPS_NUMBERS:
+            if maker.op not in operators:
                 return False
             new = [each for each in maker.inputs if each and each not in seen]
             seen.update(new)

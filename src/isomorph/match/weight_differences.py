@@ -33,6 +33,7 @@ from isomorph.match.sole_counterpart import sole_counterpart
 from isomorph.match.split_products import SplitProduct, split_from, split_products
 from isomorph.match.stored_weights import StoredWeight
 from isomorph.match.structural_constants import Isolation, placed_constants
+from isomorph.match.tables import table_differences
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -84,6 +85,7 @@ class _Comparison:
             if actual is not None:
                 found.append(difference_from(weight, actual, suspects[weight.name]))
         found += self._in_blocks({each.weight.name for each in found})
+        found += self._in_tables({each.weight.name for each in found})
         found += self._in_place({each.weight.name for each in found})
         found += self._without_equal({each.weight.name for each in found})
         return self._with_sole(found)
@@ -106,6 +108,15 @@ class _Comparison:
             for each in blocked_differences(self.reference, self.candidate)
             if each.weight.name not in known
             and (suspect := replace(Suspect.in_place_of(each), evidence=("value",)))
+        ]
+
+    def _in_tables(self, known: set[str]) -> list[ConstantDifference]:
+        """Return tables of which few rows are wrong, however each side stores them."""
+        return [
+            replace(difference_from(each.weight, each.actual, suspect), missing_rows=each.missing)
+            for each in table_differences(self.reference, self.candidate)
+            if each.weight.name not in known
+            and (suspect := replace(Suspect.in_place_of(each), evidence=("value", "structure")))
         ]
 
     def _in_place(self, known: set[str]) -> list[ConstantDifference]:
@@ -265,9 +276,8 @@ class _Comparison:
             actual = self.reference.value(name) if self.reference.plainly_computed(name) else None
             if actual is not None and actual.size == weight.size and actual.dtype.kind == "f":
                 value = np.asarray(actual, np.float64)
-                lost = _COMPUTED * float(
-                    np.max(np.abs(value), initial=0.0, where=np.isfinite(value))
-                )
+                largest = float(np.max(np.abs(value), initial=0.0, where=np.isfinite(value)))
+                lost = 0.0 if self.reference.only_moved(name) else _COMPUTED * largest
                 yield None, (name,), value, Source(dtype="float32", half_step=lost)
 
     def _sources(self, weight: StoredWeight) -> list[StoredWeight]:

@@ -34,7 +34,7 @@ def constant_targets(
     for difference in constant_differences(*sides):
         name = difference.weight.name
         value = sides[1].value(name)
-        if name not in blamed or value is None:
+        if name not in blamed or name not in graph.constants or value is None:
             continue
         readers = tuple(each for each in graph.nodes if name in Topology.reads(each))
         right = difference.corrected(value if value.dtype.kind in "iu" else None)

@@ -1,0 +1,215 @@
+"""Tables whose rows the data selects, as what a selected row stands for.
+
+One side may store a table in shards that are concatenated, compute it from constants, hold integers
+that are dequantized after the selection, or have fewer rows. Rows that no input selects are
+compared then, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.model import Quantization
+from isomorph.match.element_bounds import Elements, Source, compare_elements
+from isomorph.match.quantizers import real_values
+from isomorph.match.stored_weights import StoredWeight, WeightReader
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Node
+    from isomorph.core.trace import Array
+    from isomorph.match.stored_weights import Weights
+
+_COMPUTED = 2.0**-10
+"""Error of a table that is computed in float32, relative to its largest number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableDifference:
+    """A table beside the one of the reference that it differs from in few rows.
+
+    Where rows are ``missing``, ``actual`` and ``elements`` have the shape of ``expected``.
+    """
+
+    weight: StoredWeight
+    source: StoredWeight
+    expected: Array = field(repr=False)
+    actual: Array = field(repr=False)
+    elements: Elements
+    missing: int
+    certain: bool
+
+
+class _Table:
+    """The operand of a Gather that is made of constants alone."""
+
+    def __init__(self, side: Weights, node: Node) -> None:
+        self._side, self.node, self.name = side, node, node.inputs[0]
+        self.stored = side.graph.constants.get(self.name)
+
+    @cached_property
+    def grid(self) -> Quantization | None:
+        """How the integers of a stored table stand for numbers once their rows are selected."""
+        if self.stored is None or "int" not in self.stored.dtype:
+            return None
+        behind = self._side.topology.readers.get(self.node.outputs[0], ())
+        if len(behind) != 1 or behind[0].op != "DequantizeLinear":
+            return None
+        scale, zero = (self._number(behind[0], place) for place in (1, 2))
+        if scale is None:
+            return None
+        return Quantization(
+            tensor=self.name,
+            dtype=self.stored.dtype,
+            scale=(float(scale),),
+            zero_point=() if zero is None else (int(zero),),
+        )
+
+    def _number(self, node: Node, place: int) -> float | None:
+        name = node.inputs[place] if place < len(node.inputs) else ""
+        value = self._side.value(name) if name in self._side.graph.constants else None
+        return None if value is None or value.size != 1 else float(np.ravel(value)[0])
+
+    @cached_property
+    def integers(self) -> Array | None:
+        return self._side.value(self.name) if self.grid is not None else None
+
+    @cached_property
+    def value(self) -> Array | None:
+        """The numbers that the rows stand for."""
+        if self.grid is not None:
+            return None if self.integers is None else real_values(self.integers, self.grid)
+        value = self._side.value(self.name)
+        return None if value is None or value.dtype.kind != "f" else np.asarray(value, np.float64)
+
+    @cached_property
+    def axis(self) -> int:
+        rank = 1 if self.value is None else self.value.ndim
+        return int(self.node.attributes.get("axis", 0) or 0) % max(rank, 1)
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether it is one stored array of floats, which other comparisons know."""
+        return self.stored is not None and "float" in self.stored.dtype
+
+    @cached_property
+    def error(self) -> float:
+        """What computing the table in float32 may have lost."""
+        if self.stored is not None or self.value is None or self._side.only_moved(self.name):
+            return 0.0
+        return _COMPUTED * float(np.max(np.abs(self.value), initial=0.0))
+
+    @property
+    def weight(self) -> StoredWeight:
+        """The table as a weight of its graph."""
+        held, value = self.stored, self.value
+        return StoredWeight(
+            name=self.name,
+            dtype=held.dtype if held is not None else "float32",
+            shape=() if value is None else value.shape,
+            digest=held.digest if held is not None else "",
+            value_digest=held.value_digest if held is not None else "",
+            readers=(WeightReader(node=self.node, slot=0),),
+            grid=self.grid,
+            may_mask=False,
+        )
+
+
+def table_differences(reference: Weights, candidate: Weights) -> Iterator[TableDifference]:
+    """Yield every table that differs from one of the reference in few of its rows."""
+    tables = list(_tables(candidate))
+    sources = list(_tables(reference)) if tables else []
+    for table in tables:
+        found = _nearest(table, sources)
+        if found is not None:
+            yield found
+
+
+def _tables(side: Weights) -> Iterator[_Table]:
+    live = side.topology.live
+    for node in side.graph.nodes:
+        if node.op == "Gather" and node.name in side.useful and len(node.inputs) > 1:
+            data, rows = node.inputs[:2]
+            if data not in live and rows in live:
+                yield _Table(side, node)
+
+
+def _nearest(table: _Table, sources: Sequence[_Table]) -> TableDifference | None:
+    """Return the comparison with the closest table; None where one explains all rows."""
+    best: TableDifference | None = None
+    for source in sources:
+        if _known_otherwise(table, source):
+            if table.stored is not None and table.stored == source.stored:
+                return None
+            continue
+        if table.value is None or source.value is None or not _same_rows(table, source):
+            continue
+        found = _compared(table, source)
+        if found is None:
+            return None
+        if found.certain and (best is None or found.elements.count < best.elements.count):
+            best = found
+    return best
+
+
+def _known_otherwise(table: _Table, source: _Table) -> bool:
+    """Whether both are stored floats of one size, which are compared as weights."""
+    if not (table.plain and source.plain) or table.stored is None or source.stored is None:
+        return False
+    return table.stored.shape == source.stored.shape
+
+
+def _same_rows(table: _Table, source: _Table) -> bool:
+    """Whether rows of both have the same shape."""
+    if table.value is None or source.value is None or table.axis != source.axis:
+        return False
+    shapes = [list(each.value.shape) for each in (table, source) if each.value is not None]
+    counts = [shape.pop(table.axis) for shape in shapes]
+    return shapes[0] == shapes[1] and min(counts) > 0
+
+
+def _compared(table: _Table, source: _Table) -> TableDifference | None:
+    """Compare the rows that both have; None where they agree and none is missing."""
+    assert table.value is not None
+    assert source.value is not None
+    axis, expected, actual = table.axis, source.value, table.value
+    missing = _missing(expected, actual.shape[axis], axis)
+    counts = expected.shape[axis], actual.shape[axis]
+    # Rows that were put behind the others, and rows of zeros there, are selected by nothing.
+    further = np.take(actual, range(counts[0], max(counts)), axis=axis)
+    expected = np.take(expected, range(min(counts[0], counts[1] + missing)), axis=axis)
+    expected = np.concatenate([expected, further], axis=axis)
+    common = np.take(expected, range(counts[1]), axis=axis)
+    half = 0.5 * max(source.grid.scale) if source.grid is not None else 0.0
+    terms = Source(
+        dtype=source.weight.dtype, half_step=half, error_bound=table.error + source.error
+    )
+    elements = compare_elements(common, actual, table.weight, terms, table.integers)
+    if elements.equal and not missing:
+        return None
+    certain = bool(np.ptp(common) > 0.0) if elements.equal else _sparse(elements)
+    gone = [(0, missing if each == axis else 0) for each in range(expected.ndim)]
+    return TableDifference(
+        weight=table.weight, source=source.weight, expected=expected, actual=np.pad(actual, gone),
+        elements=replace(
+            elements,
+            beyond=np.pad(elements.beyond, gone, constant_values=True),
+            between=np.pad(elements.between, gone),
+        ),
+        missing=missing, certain=certain,
+    )  # fmt: skip
+
+
+def _sparse(elements: Elements) -> bool:
+    return elements.sparse and elements.informative > elements.count
+
+
+def _missing(expected: Array, rows: int, axis: int) -> int:
+    """Return how many rows behind these hold anything but zeros, with those before them."""
+    tail = np.moveaxis(expected, axis, 0)[rows:]
+    filled = np.flatnonzero(np.any(tail != 0.0, axis=tuple(range(1, tail.ndim))))
+    return int(filled[-1]) + 1 if filled.size else 0
