@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
+from isomorph.core.limits import LOOP_ROUNDS
 from isomorph.core.patch import Patch, SetInput, SwapBodies
 from isomorph.diagnose.experiments import restore_experiment
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 _BRANCHING = frozenset({"If", "Where", "FaultContext"})
 _LOOPING = frozenset({"Loop", "Scan", "While"})
-_MOST_ROUNDS = 8
 
 
 class ControlFlow:
@@ -128,7 +128,7 @@ def _rounds(context: FaultContext, node: Node) -> Diagnosis | None:
     if value is None or value.size != 1 or value.dtype.kind not in "iu":
         return None
     now = int(value.reshape(-1)[0])
-    tried = [now + step for near in range(1, _MOST_ROUNDS + 1) for step in (near, -near)]
+    tried = [now + step for near in range(1, LOOP_ROUNDS.most + 1) for step in (near, -near)]
     for rounds in (*_sizes(context), *tried):
         if rounds >= 0 and rounds != now and context.restores({count: np.full_like(value, rounds)}):
             return _diagnosis(
@@ -137,6 +137,7 @@ def _rounds(context: FaultContext, node: Node) -> Diagnosis | None:
                 f"its trip count {count!r} becomes {rounds}",
                 "compute the trip count from the input instead of storing it",
             )
+    LOOP_ROUNDS.reached()
     return None
 
 

@@ -300,46 +300,22 @@ SIZES = Limit(
     of="computed sizes are tried in the place of a stored one",
     left_out="further sizes that the reference computes",
 )
+LOOP_ROUNDS = Limit(
+    most=8,
+    of="rounds more or fewer are tried for a loop",
+    left_out="numbers of rounds that are farther from the present one",
+)
+CONSTANT_ORDERS = Limit(
+    most=120,
+    of="orders of the axes of a constant are compared with the reference's",
+    left_out="further orders of the axes of a constant",
+)
 OPTIMIZER_ROUNDS = Limit(
     most=4,
     of="times further optimizers are switched off that come up meanwhile",
     left_out="further combinations of optimizers",
 )
 """Beyond, for all of these: the cause may be named as unknown, or by what merely looks like it."""
-
-# A repair: reported where nothing was repaired
-
-REPAIR_ROUNDS = Limit(
-    most=4,
-    of="rounds of patches are applied, each on the one before",
-    left_out="further rounds of repair",
-)
-REPAIR_ATTEMPTS = Limit(
-    most=12,
-    of="combinations of patches are measured in one round",
-    left_out="further combinations of patches",
-)
-PROPOSALS = Limit(
-    most=600,
-    of="patches of one kind are tried at one place",
-    left_out="further patches of one kind",
-)
-ORIGINAL_NODES = Limit(
-    most=24,
-    of="nodes of the reference are put back by one patch: more would be another model",
-    left_out="a patch that puts the original nodes back",
-)
-FLOAT_NODES = Limit(
-    most=64,
-    of="nodes are tried in float, those with the most weights first",
-    left_out="further nodes that might be kept in float",
-)
-FLOAT_TRIES = Limit(
-    most=512,
-    of="runs of the model in float64 are made to find nodes that gain together",
-    left_out="further groups of nodes that might be kept in float",
-)
-"""Beyond, for all of these: there may be a repair that was not tried."""
 
 UNDERFLOW_ELEMENTS = 4096
 """Elements of a constant in which numbers are looked for that a narrow float type stores as zero.
@@ -356,3 +332,8 @@ FOLDED_CONSTANT_BYTES = 512 << 20
 
 KEPT_PLANS = 64
 """Plans of runs, one for each pair of feeds and fetches. Beyond: all are dropped and made again."""
+
+LARGEST_STEP = 3
+"""The largest stride, dilation and uniform padding, and the farthest part of a slice, that is tried
+for a parameter. Beyond: the cause may be named as unknown; the value that the reference states is
+always tried."""

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.chance import threshold
+from isomorph.core.limits import CONSTANT_ORDERS
 from isomorph.diagnose.narrow_float import cut_off, narrowed
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
-_MOST_ORDERS = 120
 _NARROW = ("float16", "bfloat16", "tf32")
 ROUNDING = 4.0 * float(np.finfo(np.float32).eps)
 """Two roundings in float32 on either side: no farther apart are equal values stored twice."""
@@ -63,7 +63,7 @@ def _order_of_axes(wrong: Array, right: Array) -> tuple[int, ...] | None:
     """The order of axes in which the right values were written down."""
     if right.ndim < 2 or np.array_equal(wrong, right.reshape(wrong.shape)):
         return None
-    for order in islice(permutations(range(right.ndim)), 1, _MOST_ORDERS):
+    for order in islice(CONSTANT_ORDERS.first(permutations(range(right.ndim))), 1, None):
         if np.array_equal(np.transpose(right, order).reshape(-1), wrong.reshape(-1)):
             return order
     return None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
-from isomorph.core.limits import PARAMETER_COMBINATIONS
+from isomorph.core.limits import LARGEST_STEP, PARAMETER_COMBINATIONS
 from isomorph.diagnose.parameters import attributes, current, parameter_places
 from isomorph.registry import operator_tables
 
@@ -57,7 +57,6 @@ _FLAGS = frozenset(
 )  # fmt: skip
 _STEPS = frozenset({"stride_w", "stride_h", "dilation_w_factor", "dilation_h_factor",
                     "filter_width", "filter_height"})  # fmt: skip
-_LARGEST_STEP = 3
 _BOUNDS = {"Slice": ("starts", "ends")}
 _ENDLESS = 2**31 - 1
 """A slice boundary from here on means the end of the axis."""
@@ -97,7 +96,7 @@ def shifted_slices(context: FaultContext, node: Node) -> Iterator[dict[str, Any]
     # A file may state more starts than ends; what has no pair is not moved.
     for place, (start, stop) in enumerate(zip(first, last, strict=False)):
         length = stop if end == "size" else stop - start
-        steps = range(-_LARGEST_STEP, _LARGEST_STEP + 1) if 0 < length < _ENDLESS else ()
+        steps = range(-LARGEST_STEP, LARGEST_STEP + 1) if 0 < length < _ENDLESS else ()
         starts = dict.fromkeys(edge + by * length for edge in (start, 0) for by in steps)
         for moved in starts:
             if moved == start or (start >= 0) != (moved >= 0):
@@ -149,7 +148,7 @@ def _values(node: Node, name: str, now: Any, rank: int) -> Sequence[Any]:  # noq
     if name == "approximate" and isinstance(now, bool):
         return (False, True)
     if name in _STEPS:
-        return range(1, max(int(now), _LARGEST_STEP) + 2)
+        return range(1, max(int(now), LARGEST_STEP) + 2)
     if name == "axis":
         return [axis for axis in range(-1, rank) if axis != int(now) % rank] if rank else ()
     if name == "axes":
@@ -169,7 +168,7 @@ def _vectors(name: str, now: tuple[Any, ...]) -> Sequence[Any]:
     if name.endswith("_directions"):
         return [(0,) * len(now), (1,) * len(now)]
     if name in ("strides", "dilations"):
-        return [(step,) * len(now) for step in range(1, _LARGEST_STEP + 1)]
+        return [(step,) * len(now) for step in range(1, LARGEST_STEP + 1)]
     return ()
 
 
@@ -198,5 +197,5 @@ def _pads(now: tuple[int, ...]) -> list[tuple[int, ...]]:
         for begin in product(*(range(total + 1) for total in totals)):
             end = [total - first for total, first in zip(totals, begin, strict=True)]
             found.append((*begin, *end))
-    found += [(size,) * len(now) for size in range(_LARGEST_STEP + 1)]
+    found += [(size,) * len(now) for size in range(LARGEST_STEP + 1)]
     return list(dict.fromkeys(found))

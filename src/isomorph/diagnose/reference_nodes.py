@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.limits import ORIGINAL_NODES
 from isomorph.core.patch import AddConstant, AddNode, Edit, Patch
+from isomorph.core.repair_limits import ORIGINAL_NODES
 from isomorph.diagnose.parameters import dtype_of, unused_name
 from isomorph.match.topology import Topology
 from isomorph.measure.precision import quantized

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.core.repair_limits import FLOAT_NEIGHBORS
+
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
@@ -19,7 +21,6 @@ _DECADES = range(-12, 4)
 _MANTISSAS = (1.0, 2.5, 5.0)
 _STEPS = 48
 _MOST_DIGITS = 6
-_MOST_NEIGHBORS = 16
 _LARGEST_DENOMINATOR = 64
 _GOLDEN = 0.6180339887498949
 
@@ -56,11 +57,13 @@ def _polished(error: Callable[[float], float], best: float) -> float:
     least = error(best)
     for way in (-np.inf, np.inf):
         place = np.float32(best)
-        for _ in range(_MOST_NEIGHBORS):
+        for _ in range(FLOAT_NEIGHBORS.most):
             place = np.nextafter(place, np.float32(way))
             if not error(float(place)) < least:
                 break
             best, least = float(place), error(float(place))
+        else:
+            FLOAT_NEIGHBORS.reached()
     return best
 
 

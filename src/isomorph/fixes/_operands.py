@@ -11,6 +11,7 @@ import numpy as np
 
 from isomorph.core.ops import RESHAPES
 from isomorph.core.patch import AddConstant, Edit, InsertAhead
+from isomorph.core.repair_limits import FOLLOWED_RESHAPES
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.parameters import dtype_of, unused_name
 from isomorph.match.topology import Topology
@@ -28,7 +29,6 @@ _WITH_OPERANDS = frozenset(
 _RESHAPING = RESHAPES | {"Expand"}
 _NUMBERS = ("other", "exponent")
 """PyTorch's words for an operand that is written in the program."""
-_MOST_STEPS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +117,7 @@ class _Reading:
         elif value is not None:
             self.reads.append(self._stored(place, value))
         else:
-            here, shape = _held_here(context, tensor)
+            here, shape = _same_tensor(context, tensor)
             self.reads.append(here or "?")
             if here is None:
                 self._lost, self.complete = True, False
@@ -151,14 +151,14 @@ class _Reading:
         )  # fmt: skip
 
 
-def _held_here(context: FaultContext, tensor: str) -> tuple[str | None, tuple[int, ...] | None]:
+def _same_tensor(context: FaultContext, tensor: str) -> tuple[str | None, tuple[int, ...] | None]:
     """The candidate's tensor of these values, and the shape that it needs to stand for it.
 
     What the reference only reshaped may be here in the shape that it had before.
     """
     makers = Topology(context.reference).maker
     meant, name = context.value(context.reference, tensor), tensor
-    for _ in range(_MOST_STEPS):
+    for _ in range(FOLLOWED_RESHAPES.most):
         matched = context.matching_tensor(name)
         value = context.value(context.candidate, matched) if matched is not None else None
         if matched is not None and value is not None and meant is not None:
@@ -167,6 +167,8 @@ def _held_here(context: FaultContext, tensor: str) -> tuple[str | None, tuple[in
         if maker is None or maker.op not in _RESHAPING or not maker.inputs:
             break
         name = maker.inputs[0]
+    else:
+        FOLLOWED_RESHAPES.reached()
     return None, None
 
 

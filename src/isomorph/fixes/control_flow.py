@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.limits import LOOP_ROUNDS
 from isomorph.core.patch import InsertAhead, Patch, SetInput, SetOp, SwapBodies
 from isomorph.diagnose.parameters import constant_edits, unused_name
 from isomorph.fixes._neighbors import neighbors
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.core.report import Finding
 
-_MOST_ROUNDS = 8
 _COMPARISONS = ("Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal")
 
 
@@ -89,10 +89,11 @@ def _rounds(context: FaultContext, node: Node) -> Iterator[Patch]:
         if name in context.reference.constants
     ]
     stated = [int(values[0]) for values in known if values is not None and len(values) == 1]
-    near = [now + step for by in range(1, _MOST_ROUNDS + 1) for step in (by, -by)]
+    near = [now + step for by in range(1, LOOP_ROUNDS.most + 1) for step in (by, -by)]
     for rounds in dict.fromkeys([*stated, *near]):
         if rounds >= 0 and rounds != now:
             yield Patch(
                 summary=f"Loop {node.name!r}: {rounds} rounds instead of {now}",
                 edits=constant_edits(context, count, np.full(constant.shape, rounds)),
             )
+    LOOP_ROUNDS.reached()

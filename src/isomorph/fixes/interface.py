@@ -7,12 +7,11 @@ from itertools import permutations
 from typing import TYPE_CHECKING
 
 from isomorph.core.patch import Patch, SetOutputs
+from isomorph.core.repair_limits import OUTPUT_ORDERS
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
     from isomorph.core.report import Finding
-
-_MOST_OUTPUTS = 4
 
 
 class Interface:
@@ -37,7 +36,7 @@ def _in_order(finding: Finding, context: FaultContext, now: tuple[str, ...]) -> 
         moved.sort(key=there.index)
     remaining = iter(moved)
     order = tuple(next(remaining) if name in moved else name for name in now)
-    orders = [order, *(permutations(now) if len(now) <= _MOST_OUTPUTS else ())]
+    orders = [order, *_orders(now)]
     for names in dict.fromkeys(orders):
         if names != now:
             yield Patch(
@@ -48,7 +47,15 @@ def _in_order(finding: Finding, context: FaultContext, now: tuple[str, ...]) -> 
 
 def _renamed(now: tuple[str, ...]) -> Iterator[Patch]:
     """Every tensor under another output's name: the signature stays, what it stands for moves."""
-    for names in permutations(now) if len(now) <= _MOST_OUTPUTS else ():
+    for names in _orders(now):
         if names != now:
             pairs = ", ".join(f"{n} as {c}" for n, c in zip(names, now, strict=True) if n != c)
             yield Patch(summary=f"outputs: {pairs}", edits=(SetOutputs(names=names, called=now),))
+
+
+def _orders(names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Every order of a few outputs; none of many."""
+    if len(names) > OUTPUT_ORDERS.most:
+        OUTPUT_ORDERS.reached()
+        return
+    yield from permutations(names)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.limits import INPUT_ORDERS
 from isomorph.core.patch import (
     InsertAhead,
     InsertBehind,
@@ -15,6 +16,7 @@ from isomorph.core.patch import (
     RemoveNode,
     SetInput,
 )
+from isomorph.core.repair_limits import CONCAT_PARTS, MOVED_AXES, TRANSPOSED_AXES, TRANSPOSED_NODES
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.operand_swaps import exchanges, outputs_exchanged
 from isomorph.diagnose.parameters import constant_edits, current, parameter, unused_name
@@ -24,11 +26,6 @@ if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
     from isomorph.core.report import Finding
-
-_MOST_AXES = 5
-_MOST_PARTS = 5
-_MOST_EXCHANGES = 24
-_MOST_NODES = 3
 
 
 class Layout:
@@ -57,12 +54,19 @@ class Layout:
                 yield from _cut_otherwise(context, node)
 
 
+def _few(axes: int) -> bool:
+    """Whether there are several axes, and few enough to try them in every order."""
+    if axes > MOVED_AXES.most:
+        MOVED_AXES.reached()
+    return 2 <= axes <= MOVED_AXES.most
+
+
 def _cut_otherwise(context: FaultContext, node: Node) -> Iterator[Patch]:
     """A Reshape whose sizes came out right and whose axes did not: cut first, then moved."""
     name = node.inputs[1] if len(node.inputs) > 1 else ""
     constant = context.candidate.constants.get(name)
     value = context.value(context.candidate, node.outputs[0])
-    if constant is None or constant.values is None or value is None or not 2 <= value.ndim <= 4:
+    if constant is None or constant.values is None or value is None or not _few(value.ndim):
         return
     for order in islice(permutations(range(value.ndim)), 1, None):
         sizes = np.zeros(value.ndim, np.int64)
@@ -95,9 +99,11 @@ def _permutations(context: FaultContext, node: Node) -> Iterator[Patch]:
 
 def _orders(now: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     """Every order of a few axes; of many, those in which two stand in each other's place."""
-    if 1 < len(now) <= _MOST_AXES:
+    if 1 < len(now) <= TRANSPOSED_AXES.most:
         yield from permutations(range(len(now)))
         return
+    if now:
+        TRANSPOSED_AXES.reached()
     for left, right in combinations(range(len(now)), 2):
         order = list(now)
         order[left], order[right] = now[right], now[left]
@@ -108,7 +114,7 @@ def _exchanged(context: FaultContext, node: Node) -> Iterator[Patch]:
     """Two inputs of one shape among more of them, each in the other's place."""
     if node.op == "Concat" or len(node.inputs) <= 2:
         return
-    for order in islice(exchanges(context.candidate, node), _MOST_EXCHANGES):
+    for order in INPUT_ORDERS.first(exchanges(context.candidate, node)):
         moved = [place for place, name in enumerate(order) if name != node.inputs[place]]
         yield Patch(
             summary=f"{node.op} {node.name!r}: inputs {moved[0]} and {moved[1]} exchanged",
@@ -120,7 +126,7 @@ def _exchanged(context: FaultContext, node: Node) -> Iterator[Patch]:
 
 def _outputs(context: FaultContext, node: Node) -> Iterator[Patch]:
     """Two outputs of one node, each read where the other was."""
-    for (left, right), edits in islice(outputs_exchanged(context.candidate, node), _MOST_EXCHANGES):
+    for (left, right), edits in INPUT_ORDERS.first(outputs_exchanged(context.candidate, node)):
         yield Patch(
             summary=f"{node.op} {node.name!r}: outputs {left} and {right} exchanged", edits=edits
         )
@@ -129,7 +135,9 @@ def _outputs(context: FaultContext, node: Node) -> Iterator[Patch]:
 def _parts(node: Node) -> Iterator[Patch]:
     """The inputs of a node among themselves: two operands, or the parts of a Concat."""
     count = len(node.inputs) if node.op == "Concat" else min(len(node.inputs), 2)
-    if not 2 <= count <= _MOST_PARTS:
+    if count > CONCAT_PARTS.most:
+        CONCAT_PARTS.reached()
+    if not 2 <= count <= CONCAT_PARTS.most:
         return
     for order in permutations(range(count)):
         moved = [place for place in range(count) if node.inputs[order[place]] != node.inputs[place]]
@@ -148,7 +156,7 @@ def _parts(node: Node) -> Iterator[Patch]:
 def _transposed_constants(context: FaultContext) -> Iterator[Patch]:
     for name in node_constants.floats(context.candidate, context.nodes):
         shape = context.candidate.constants[name].shape
-        if not 2 <= len(shape) <= 4:
+        if not _few(len(shape)):
             continue
         value = context.constant(context.candidate, name)
         for order in permutations(range(len(shape))):
@@ -166,7 +174,9 @@ def _inserted(context: FaultContext) -> Iterator[Patch]:
     """A Transpose after the wrong tensor, or before one of the inputs of the faulty nodes."""
     name = unused_name(context, f"{context.node.name}_transposed")
     shape = context.wrong.shape
-    if 2 <= len(shape) <= _MOST_AXES and context.tensor in context.node.outputs:
+    if len(shape) > TRANSPOSED_AXES.most:
+        TRANSPOSED_AXES.reached()
+    elif len(shape) > 1 and context.tensor in context.node.outputs:
         for order in permutations(range(len(shape))):
             fits = tuple(shape[axis] for axis in order) == context.right.shape
             if fits and order != tuple(range(len(shape))):
@@ -182,7 +192,7 @@ def _inserted(context: FaultContext) -> Iterator[Patch]:
                     ),
                 )
     others = [node for node in context.nodes if node.name != context.node.name]
-    for node in (context.node, *others[:_MOST_NODES]):
+    for node in (context.node, *TRANSPOSED_NODES.first(others)):
         yield from _inserted_before(context, node, name)
 
 
@@ -190,7 +200,7 @@ def _inserted_before(context: FaultContext, node: Node, name: str) -> Iterator[P
     for place, tensor in enumerate(node.inputs):
         spec = context.candidate.tensors.get(tensor)
         rank = len(spec.shape) if spec is not None and spec.shape is not None else 0
-        if not 2 <= rank <= 4 or tensor in context.candidate.constants:
+        if tensor in context.candidate.constants or not _few(rank):
             continue
         for order in permutations(range(rank)):
             if order != tuple(range(rank)):

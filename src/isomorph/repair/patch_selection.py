@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.limits import PROPOSALS
+from isomorph.core.repair_limits import PROPOSALS
 from isomorph.diagnose.diagnose import EXTENSION_ERRORS
 
 if TYPE_CHECKING:

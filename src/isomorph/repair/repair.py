@@ -13,8 +13,8 @@ from isomorph.checking.check import check_pair
 from isomorph.checking.config import CheckConfig
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
-from isomorph.core.limits import REPAIR_ATTEMPTS, REPAIR_ROUNDS
 from isomorph.core.patch import Applied, Patch, Proof, RaiseOpset, Repair
+from isomorph.core.repair_limits import REPAIR_ATTEMPTS, REPAIR_ROUNDS
 from isomorph.repair import targets
 from isomorph.repair.advice import manual_advice
 from isomorph.repair.free_axes import freed_axes, redeclared_shapes
