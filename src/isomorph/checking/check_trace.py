@@ -16,7 +16,7 @@ from isomorph.checking.check import check_pair
 from isomorph.checking.check_single import check_recorded
 from isomorph.checking.compare_traces import compare_values, recording_of
 from isomorph.checking.config import CheckConfig
-from isomorph.core.divergence import Judgment, Verdict
+from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.limits import noted_limits
 from isomorph.core.report import Finding, Report, Skipped
@@ -31,7 +31,7 @@ from isomorph.sessions.model_handle import ModelHandle
 from isomorph.sessions.trace_session import Replayed
 
 if TYPE_CHECKING:
-    from isomorph.core.divergence import Divergence, ErrorTerm
+    from isomorph.core.divergence import Divergence
     from isomorph.core.trace import Array
 
 Side = ModelHandle | Replayed
@@ -181,7 +181,7 @@ def _differences(
     report: Report, wrong: list[Divergence], reference: Side, candidate: Replayed, sample: Sample
 ) -> Iterator[Finding]:
     cand = _evaluated(candidate, _arrays(candidate.record.inputs), report.seed)
-    if any(_beyond(each.rounding) for each in wrong):
+    if any((each.rounding is not None and each.rounding.beyond) for each in wrong):
         ref = _evaluated(reference, sample.feeds, report.seed)
         pairs = [(pair.reference, pair.candidate) for pair in report.output_bindings]
         yield from first_differing_nodes(ref, cand, pairs)
@@ -192,7 +192,3 @@ def _differences(
 
 def _evaluated(side: Side, feeds: Mapping[str, Array], seed: int) -> EvaluatedModel:
     return EvaluatedModel.of(_handle(side), feeds, seed=seed)
-
-
-def _beyond(part: ErrorTerm | None) -> bool:
-    return part is not None and part.budget.within is Judgment.NO

@@ -95,6 +95,16 @@ class ErrorTerm:
     distance: Distance
     budget: Budget
 
+    @property
+    def within(self) -> bool:
+        """Whether the error is known to be within its budget."""
+        return self.budget.within is Judgment.YES
+
+    @property
+    def beyond(self) -> bool:
+        """Whether the error is known to exceed its budget; False where no budget is known."""
+        return self.budget.within is Judgment.NO
+
 
 class DivergenceKind(StrEnum):
     """What was compared at one pair of outputs."""

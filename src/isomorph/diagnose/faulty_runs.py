@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from isomorph.core.divergence import Divergence, ErrorTerm, Judgment, Verdict
+from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.diagnose.runtime_faults import runtime_faults
 from isomorph.measure.findings import misshapen
@@ -20,13 +20,16 @@ if TYPE_CHECKING:
 def graphs_differ(divergence: Divergence, false_alarm: float) -> bool:
     """Whether a divergent output is wrong by more than the candidate's run."""
     only_its_run = _only_its_run(divergence, false_alarm)
-    return misshapen(divergence) or (_beyond(divergence.rounding) and not only_its_run)
+    return misshapen(divergence) or (
+        (divergence.rounding is not None and divergence.rounding.beyond) and not only_its_run
+    )
 
 
 def runs_at_fault(divergences: Sequence[Divergence]) -> bool:
     """Whether the run of either side is off where that decides the verdict."""
     return any(
-        each.verdict is Verdict.DIVERGENT and _beyond(each.execution_candidate)
+        each.verdict is Verdict.DIVERGENT
+        and (each.execution_candidate is not None and each.execution_candidate.beyond)
         for each in divergences
     ) or bool(_of_reference_alone(divergences))
 
@@ -71,13 +74,11 @@ def _only_its_run(divergence: Divergence, false_alarm: float) -> bool:
     A loss that few draws leave in doubt does not make the graph faulty if the run surely is.
     """
     meant = divergence.intended_loss or divergence.translation
-    agreed = meant is not None and meant.budget.within is Judgment.YES
+    agreed = meant is not None and meant.within
     agreed = agreed or loss_in_doubt(divergence, false_alarm)
-    return agreed and _beyond(divergence.execution_candidate)
-
-
-def _beyond(part: ErrorTerm | None) -> bool:
-    return part is not None and part.budget.within is Judgment.NO
+    return agreed and (
+        divergence.execution_candidate is not None and divergence.execution_candidate.beyond
+    )
 
 
 def _of_candidate(
@@ -92,8 +93,11 @@ def _of_candidate(
         for each in divergences
         if each.verdict is Verdict.DIVERGENT
         and each.candidate_output is not None
-        and _beyond(each.execution_candidate)
-        and (_only_its_run(each, false_alarm) or not (explained and _beyond(each.rounding)))
+        and (each.execution_candidate is not None and each.execution_candidate.beyond)
+        and (
+            _only_its_run(each, false_alarm)
+            or not (explained and (each.rounding is not None and each.rounding.beyond))
+        )
     ]
 
 
@@ -104,5 +108,5 @@ def _of_reference_alone(divergences: Sequence[Divergence]) -> list[str]:
         for each in divergences
         if each.verdict is Verdict.UNKNOWN
         and each.reference_output is not None
-        and _beyond(each.execution_reference)
+        and (each.execution_reference is not None and each.execution_reference.beyond)
     ]

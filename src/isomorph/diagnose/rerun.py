@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph import registry
-from isomorph.core.divergence import Judgment
 from isomorph.core.errors import IsomorphError
 from isomorph.core.execution import LOG_LINES, Execution, Switch
 from isomorph.core.protocols import HasSwitches, ListsOptimizers
@@ -113,8 +112,7 @@ class Reruns:
                 dtype=str(found[name].dtype),
                 derivation="",
                 false_alarm=self._false_alarm,
-            ).budget.within
-            is Judgment.YES
+            ).within
             for name in self._outputs
         )
 

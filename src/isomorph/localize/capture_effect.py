@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from isomorph.core.divergence import Judgment
 from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Finding, FindingEffect, FindingStatus
 from isomorph.measure.budget_check import judge
@@ -54,9 +53,9 @@ def changed_by_capturing(
 
         # Both runs round, so they may differ as much as two draws.
         part = judged(run, merged(spread, spread))
-        if part.budget.within is Judgment.NO:
+        if part.beyond:
             size = part.distance.max_abs
-            right = judged(oracle_outputs[name], spread).budget.within is Judgment.YES
+            right = judged(oracle_outputs[name], spread).within
             moved[name] = (float("inf") if size is None else size, right)
     return _finding(moved) if moved else None
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.divergence import Judgment
 from isomorph.core.errors import IsomorphError
 from isomorph.core.trace import Noise
 from isomorph.measure.budget_check import judge, stored_rounding
@@ -102,7 +101,7 @@ def compared(
         cand, turned, merged(rearranged_spread(span.moved, spread), other),
         dtype=dtype, derivation="", false_alarm=FALSE_ALARM,
     )  # fmt: skip
-    return (turned, cand) if part.budget.within is Judgment.NO else None
+    return (turned, cand) if part.beyond else None
 
 
 def _value(capture: TensorCapture, tensor: str, given: Mapping[str, Array]) -> Array:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.chance import as_many, usual_peak
-from isomorph.core.divergence import Budget, ErrorTerm, Judgment
+from isomorph.core.divergence import Budget, ErrorTerm
 from isomorph.measure.distance import (
     distance,
     float_info,
@@ -117,7 +117,7 @@ def explained_by_rounding(
         return False
     dtype, twice = str(two.dtype), merged(spread, spread)
     part = judge(one, two, twice, dtype=dtype, derivation="", false_alarm=false_alarm)
-    return part.budget.within is Judgment.YES
+    return part.within
 
 
 def judge_stated_budget(actual: Array, expected: Array, budget: float, *, dtype: str) -> ErrorTerm:

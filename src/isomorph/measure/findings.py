@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isomorph import registry
-from isomorph.core.divergence import Divergence, DivergenceKind, ErrorTerm, Judgment, Verdict
+from isomorph.core.divergence import Divergence, DivergenceKind, ErrorTerm, Verdict
 from isomorph.core.report import Binding, BoundBy, Finding, FindingEffect, FindingStatus
 from isomorph.sessions.memory_estimate import largest, readable
 
@@ -62,7 +62,7 @@ def _of_verdict(name: str, divergence: Divergence) -> Iterator[Finding]:
     """Yield why the output is wrong or unknown."""
     translated, executed = divergence.rounding, divergence.execution_candidate
     if divergence.verdict is Verdict.DIVERGENT:
-        wrong_graph = not _within(translated) or executed is None
+        wrong_graph = not (translated is not None and translated.within) or executed is None
         shown = translated if wrong_graph else executed
         if misshapen(divergence):
             code = "SHAPE_MISMATCH"
@@ -79,7 +79,9 @@ def _of_verdict(name: str, divergence: Divergence) -> Iterator[Finding]:
             evidence=_numbers(shown or divergence.observed),
         )
     elif divergence.verdict is Verdict.UNKNOWN:
-        blamed = not _within(divergence.execution_reference)
+        blamed = not (
+            divergence.execution_reference is not None and divergence.execution_reference.within
+        )
         both_missing = divergence.observed is None
         code = "UNJUDGED" if both_missing else "REFERENCE_EXECUTION" if blamed else "ORACLE"
         yield _finding(
@@ -95,7 +97,7 @@ def _below_rounding(name: str, divergence: Divergence) -> Iterator[Finding]:
     """Yield a finding if the graphs differ by less than a run shows."""
     allowed = divergence.translation
     hidden = divergence.verdict is not Verdict.DIVERGENT
-    if hidden and allowed is not None and allowed.budget.within is Judgment.NO:
+    if hidden and allowed is not None and allowed.beyond:
         yield _finding(
             "BELOW_ROUNDING",
             f"output {name!r}: the graphs differ by more than re-rounded constants explain, "
@@ -109,7 +111,9 @@ def _below_rounding(name: str, divergence: Divergence) -> Iterator[Finding]:
 def _in_passing(name: str, divergence: Divergence) -> Iterator[Finding]:
     """Yield notes that do not change the verdict."""
     runs = divergence.execution_reference, divergence.execution_candidate
-    if divergence.verdict is Verdict.EQUIVALENT and all(_beyond(run) for run in runs):
+    if divergence.verdict is Verdict.EQUIVALENT and all(
+        (run is not None and run.beyond) for run in runs
+    ):
         yield _finding(
             "BOTH_RUNS_OFF",
             f"output {name!r}: the runs agree, and both are farther from float64 than rounding "
@@ -350,11 +354,3 @@ def _numbers(part: ErrorTerm | None) -> Mapping[str, Any]:
         "nonfinite_mismatch": part.distance.nonfinite_mismatch,
         "worst_index": part.distance.worst_index,
     }
-
-
-def _beyond(part: ErrorTerm | None) -> bool:
-    return part is not None and part.budget.within is Judgment.NO
-
-
-def _within(part: ErrorTerm | None) -> bool:
-    return part is not None and part.budget.within is Judgment.YES

@@ -372,4 +372,4 @@ def _consistent(errors: _Errors) -> bool:
 
 
 def _within(part: ErrorTerm | None) -> bool:
-    return part is not None and part.budget.within is Judgment.YES
+    return part is not None and part.within

@@ -12,14 +12,12 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from isomorph import registry
-from isomorph.core.divergence import Judgment
 from isomorph.core.patch import SessionOption
 from isomorph.core.protocols import HasSwitches, WritesSettingsCode
 from isomorph.repair.proof import GOOD, trusted
 from isomorph.sessions.model_handle import ModelHandle
 
 if TYPE_CHECKING:
-    from isomorph.core.divergence import ErrorTerm
     from isomorph.core.protocols import Runtime
     from isomorph.core.report import Finding, Report
 
@@ -28,14 +26,9 @@ def only_runtime_wrong(reports: Sequence[Report]) -> bool:
     """Whether every output that is off is off in the run alone, and right in float64."""
     bad = [d for report in reports for d in report.outputs if d.verdict not in GOOD]
     return bool(bad) and all(
-        _within(d.execution_candidate) is Judgment.NO
-        and _within(d.intended_loss or d.rounding) is Judgment.YES
-        for d in bad
+        run is not None and run.beyond and graph is not None and graph.within
+        for run, graph in ((d.execution_candidate, d.intended_loss or d.rounding) for d in bad)
     )
-
-
-def _within(part: ErrorTerm | None) -> Judgment:
-    return Judgment.UNKNOWN if part is None else part.budget.within
 
 
 def restoring_settings(
