@@ -184,7 +184,7 @@ def test_hostile_names_are_shown_literally(opened, divergent):
     assert page.evaluate("document.querySelectorAll('script').length") == 2
 
 
-def test_what_a_baseline_says_stands_below_the_verdict(opened, divergent):
+def test_the_baseline_stands_below_the_verdict(opened, divergent):
     accepted = {"why": HOSTILE, "who": "A. Nother", "when": "2027-01-31", "until": "2027-06-30"}
     status = {"output": "y", "state": "unchanged", "message": "as accepted", "accepted": accepted}
     page = opened({**divergent, "baseline": {"file": "b.toml", "statuses": [status]}})
@@ -330,7 +330,7 @@ def _report(verdict, covered, **more):
         ("divergent", {"given": 1}, False),
     ],
 )
-def test_the_headline_covers_what_the_report_says(opened, verdict, covered, only_given):
+def test_the_headline_of_the_page_equals_the_reports(opened, verdict, covered, only_given):
     report = _report(Verdict(verdict), covered, only_given=only_given)
     page = opened(json.loads(as_json(report)))
     shown = page.locator("h1 .covers")

@@ -70,7 +70,7 @@ def test_a_folder_is_listed_opened_and_compared(tab, viewed):
     assert all(url.startswith(start) for url in tab.asked)
 
 
-def test_what_an_unknown_report_does_not_tell_is_not_called_fixed(tab, viewed):
+def test_what_an_unknown_report_lacks_is_not_called_fixed(tab, viewed):
     page = _reach(tab, viewed)
     page.wait_for_selector("tbody tr")
     page.get_by_role("checkbox", name="Compare before.json").check()
@@ -82,7 +82,7 @@ def test_what_an_unknown_report_does_not_tell_is_not_called_fixed(tab, viewed):
     assert "fixed" not in told
 
 
-def test_without_the_token_the_page_says_what_to_do(tab, viewed):
+def test_without_the_token_the_page_shows_what_to_do(tab, viewed):
     page = _reach(tab, viewed.partition("#")[0])
     page.wait_for_selector("[role=alert]")
     assert "isomorph view printed" in page.inner_text("[role=alert]")
@@ -92,7 +92,7 @@ def test_without_the_token_the_page_says_what_to_do(tab, viewed):
     tab.complaints.clear()
 
 
-def test_the_server_tells_nothing_without_a_browser_either(viewed):
+def test_the_server_serves_nothing_without_the_token_either(viewed):
     start = viewed.partition("#")[0]
     with pytest.raises(urllib.error.HTTPError) as caught:
         urllib.request.urlopen(f"{start}reports", timeout=10)

@@ -49,7 +49,7 @@ def test_its_answers_are_complete(name, positive):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_its_docstring_says_what_it_is_and_how_it_is_recognized(name):
+def test_its_docstring_has_a_summary_and_how_it_is_recognized(name):
     text = inspect.getdoc(registry.cause(name))
     first, _, rest = text.partition("\n\n")
     assert first.endswith(".")

@@ -32,7 +32,7 @@ def test_a_check_finds_its_positive_examples_and_no_others(check):
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
-def test_a_remark_says_what_is_wrong_and_what_to_do(check):
+def test_a_remark_has_a_message_and_advice(check):
     for linted in check.positive_examples:
         for remark in check.check(linted):
             assert isinstance(remark, Remark)

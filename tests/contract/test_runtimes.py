@@ -164,7 +164,7 @@ def test_noise_is_a_function_of_its_seed_and_not_of_what_is_fetched(opened):
     assert np.allclose(clean[output], one[output], rtol=1e-4, atol=1e-4)
 
 
-def test_the_environment_says_what_it_is(opened):
+def test_the_environment_names_runtime_and_version(opened):
     _, _, session = opened
     assert session.environment.version
     assert session.environment.runtime in registry.names("runtimes")

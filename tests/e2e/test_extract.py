@@ -53,7 +53,7 @@ def pair(tmp_path):
     return tmp_path
 
 
-def test_the_guilty_node_alone_shows_the_fault(pair, capsys, monkeypatch):
+def test_the_faulty_node_alone_shows_the_fault(pair, capsys, monkeypatch):
     words = ["extract", str(pair / "right.onnx"), str(pair / "wrong.onnx"), "-o", str(pair / "cut"),
              "--inputs", str(pair / "x.npz"), "--in-process"]  # fmt: skip
     assert main(words) == 0

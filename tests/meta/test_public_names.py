@@ -32,7 +32,7 @@ def test_the_public_names_are_exactly_these():
 
 
 @pytest.mark.parametrize("name", isomorph.__all__)
-def test_every_public_name_is_there_and_told(name):
+def test_every_public_name_exists_and_is_documented(name):
     assert name in dir(isomorph)
     value = getattr(isomorph, name)
     assert isinstance(value, str) or value.__doc__

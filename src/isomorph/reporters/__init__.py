@@ -1,1 +1,1 @@
-"""Extensions that render a report; one file each."""
+"""Everything that is shown: the reporters, and the text of the other verbs."""

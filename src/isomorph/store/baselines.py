@@ -16,7 +16,7 @@ from isomorph.store import toml
 from isomorph.store.atomic import new_file
 from isomorph.store.codec import origin
 
-_HEAD = "# Divergences that somebody examined and accepted. Review changes here like code.\n"
+_HEAD = "# Divergences that were examined and accepted. Review changes here like code.\n"
 _DATES = ("when", "until")
 
 

@@ -4,7 +4,7 @@ There are two forms. ``encode`` and ``decode`` lose nothing: what JSON cannot ex
 bytes, NaN, an array) becomes an object of one key, its mark, so a type is needed only to know
 which dataclass to build. Worker processes and traces use them. ``to_document`` and
 ``from_document`` are for documents that other programs read: an object for a dataclass, a list
-for a tuple, ``"nan"`` for NaN; the type hints alone tell how to read them back.
+for a tuple, ``"nan"`` for NaN; the type hints determine how to read them back.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def test_sys_exit_is_a_failure_of_the_converter(converter_worker, dense):
     assert "sys.exit(1)" in trouble.why
 
 
-def test_an_exception_is_told_with_its_words(converter_worker, dense):
+def test_an_exception_is_reported_with_its_message(converter_worker, dense):
     trouble = make(converter_worker, "raises", dense).trouble
     assert trouble.code == "CONVERTER_FAILED"
     assert "no rule for Frobnicate" in trouble.why
@@ -61,7 +61,7 @@ def test_nothing_written_is_no_success(converter_worker, dense):
     assert make(converter_worker, "silent", dense).trouble.code == "NOTHING_WRITTEN"
 
 
-def test_a_download_is_refused_and_told(converter_worker, dense):
+def test_a_download_is_refused_and_reported(converter_worker, dense):
     attempt = make(converter_worker, "downloads", dense)
     assert attempt.trouble is None, "it can do without"
     assert "it tried to reach models.example.org and was refused" in attempt.notes
@@ -70,7 +70,7 @@ def test_a_download_is_refused_and_told(converter_worker, dense):
     assert "models.example.org" in trouble.why
 
 
-def test_whoever_spoils_its_input_spoils_a_copy(converter_worker, dense):
+def test_a_converter_that_changes_its_input_changes_a_copy(converter_worker, dense):
     before = dense.read_bytes()
     attempt = make(converter_worker, "spoils", dense)
     assert "the converter wrote to its input file; that was a copy" in attempt.notes

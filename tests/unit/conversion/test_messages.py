@@ -80,7 +80,7 @@ def conversion(hop, **about):
     )
 
 
-def test_of_a_crash_the_log_says_what_and_where():
+def test_the_log_line_of_a_crash_names_its_kind_and_place():
     log = 'begun\nFatal Python error: Segmentation fault\n\nCurrent thread 0x1:\n  File "a.py", '
     log += 'line 3 in f\n  File "b.py", line 4 in g\n\nExtension modules: numpy, and others'
     trouble = Trouble(code="RUNTIME_CRASHED", sentence="it died", log=log)
@@ -88,7 +88,7 @@ def test_of_a_crash_the_log_says_what_and_where():
     assert '  log     … Fatal Python error: Segmentation fault File "a.py", line 3 in f' in text
 
 
-def test_a_failure_is_told_with_its_words_and_what_was_tried():
+def test_a_failure_is_shown_with_its_message_and_what_was_tried():
     hop = Hop(
         step=STEP,
         status="failed",
@@ -105,7 +105,7 @@ def test_a_failure_is_told_with_its_words_and_what_was_tried():
     assert "nothing was written" in text
 
 
-def test_a_success_says_what_was_not_kept_and_the_other_ways():
+def test_a_success_lists_what_was_not_kept_and_the_other_routes():
     hop = Hop(step=STEP, status="proven", seconds=3.0, lost=("gradients",), notes=("careful",))
     other = Route(steps=(replace(STEP, converter="other", missing="pip install other"),))
     text = list(
@@ -119,7 +119,7 @@ def test_a_success_says_what_was_not_kept_and_the_other_ways():
 
 
 @pytest.mark.parametrize("scope", list(CpuScope))
-def test_where_products_of_bytes_are_exact_is_said(scope):
+def test_the_cpus_with_exact_products_of_bytes_are_listed(scope):
     hop = Hop(step=STEP, status="proven", seconds=3.0, cpus=scope)
     (holds,) = [line for line in lines(conversion(hop)) if line.startswith("  holds")]
     assert ("every CPU:" in holds) == (scope is CpuScope.EVERY)
@@ -146,7 +146,7 @@ def test_a_way_that_failed_is_no_other_way():
     ]
 
 
-def test_the_sizes_that_were_tried_are_told():
+def test_the_sizes_that_were_tried_are_listed():
     fed = tuple(
         InputSummary(name="x", dtype="float32", shape=shape, origin="generated", digest="")
         for shape in ((2, 64), (2, 64), (1, 64))

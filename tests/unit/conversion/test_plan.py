@@ -46,7 +46,7 @@ def test_rewriting_is_done_only_where_it_is_named():
     assert caught.value.code == "NO_ROUTE"
 
 
-def test_no_way_says_where_ways_lead():
+def test_without_a_route_the_error_lists_the_targets():
     with pytest.raises(UsageError) as caught:
         routes("onnx", "pytorch")
     assert caught.value.code == "NO_ROUTE"
@@ -59,6 +59,6 @@ def test_unknown_words_are_refused(wrong):
         routes("pytorch", "onnx", **wrong)
 
 
-def test_what_is_not_installed_is_told_with_the_line_that_installs_it(strange):
+def test_what_is_not_installed_is_listed_with_the_command_that_installs_it(strange):
     (route,) = routes("onnx", "onnx", via=("absent",))
     assert route.missing == ("pip install nonesuch",)

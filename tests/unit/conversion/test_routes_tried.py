@@ -67,7 +67,7 @@ def test_an_invalid_file_is_a_failure_of_its_converter(dense, tmp_path):
     assert "invalid model" in done.chosen[0].trouble.sentence
 
 
-def test_a_known_cure_is_applied_and_told(dense, tmp_path):
+def test_a_known_cure_is_applied_and_reported(dense, tmp_path):
     done = api.convert(dense, tmp_path / "cured.onnx", via=("needs_cure",))
     (hop,) = done.chosen
     assert [cure.name for cure in hop.cures] == ["medicine"]
@@ -87,7 +87,7 @@ def test_a_divergent_result_gets_the_cures_that_help_against_it(dense, tmp_path)
     assert done.exit_code == 0
 
 
-def test_bytes_say_on_which_cpus_they_hold(dense, tmp_path):
+def test_the_cpus_with_exact_products_are_reported(dense, tmp_path):
     done = api.convert(
         dense, tmp_path / "narrow.onnx", quantize="dynamic", via=("onnx_to_dynamic",)
     )
@@ -110,7 +110,7 @@ def test_what_no_framework_reads_is_proven_by_its_source_there(dense, tmp_path):
     assert (tmp_path / "dense.bin").is_file()
 
 
-def test_a_converter_that_is_not_installed_says_the_line(dense, tmp_path):
+def test_a_converter_that_is_not_installed_names_the_command(dense, tmp_path):
     with pytest.raises(UsageError) as caught:
         api.convert(dense, tmp_path / "x.onnx", via=("absent",))
     assert caught.value.fix == "pip install nonesuch"

@@ -86,7 +86,7 @@ def test_elements_belong_to_their_output():
 
 
 @pytest.mark.parametrize("verdict", [Verdict.EQUIVALENT, Verdict.DEGRADED])
-def test_no_report_calls_fine_what_nobody_compared(verdict):
+def test_no_report_passes_without_a_comparison(verdict):
     whole = Coverage(given=1, values=1, outputs=(OutputCoverage(output="y", within=1),))
     assert Report(verdict=verdict, coverage=whole, **ABOUT).exit_code == 0
     for coverage in (
@@ -121,5 +121,5 @@ def test_samples_that_were_never_entered_are_missed():
         ({}, ""),
     ],
 )
-def test_the_headline_says_what_is_covered(counts, words):
+def test_the_headline_states_the_coverage(counts, words):
     assert Coverage(**counts).words == words

@@ -27,7 +27,7 @@ def test_another_architecture_is_not_guessed_at():
     assert Cpu(architecture="aarch64", features=frozenset({"asimd"})).saturates == "unknown"
 
 
-def test_the_runtime_agrees_with_what_is_said_of_this_cpu(largest_pair):
+def test_the_runtime_agrees_with_the_features_of_this_cpu(largest_pair):
     stated = this_cpu().saturates
     assert stated is Judgment.UNKNOWN or (largest_pair() < 2 * 255 * 127) == (stated == "yes")
 

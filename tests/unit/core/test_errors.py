@@ -14,7 +14,7 @@ def test_a_sentence_leads_to_its_file():
     assert missing.what == "there is no such file", "no colon where no file follows"
 
 
-def test_a_traceback_says_what_to_do_as_well():
+def test_a_traceback_includes_the_fix():
     error = UsageError("A", "no", why="because", fix="do this")
     assert str(error) == "no"
     shown = "".join(traceback.format_exception_only(error))

@@ -23,7 +23,7 @@ def test_only_what_is_beyond_the_limit_is_left_out_and_noted(count):
     assert list(hit) == ([FEW] if count > 3 else [])
 
 
-def test_items_that_nobody_asks_for_are_no_hit():
+def test_items_that_are_not_requested_do_not_hit_the_limit():
     with noted_limits() as hit:
         assert next(FEW.first(range(9))) == 0
     assert not hit

@@ -50,7 +50,7 @@ def test_a_proof_needs_more_than_one_measurement_and_all_of_them_good(after, hol
         (False, Verdict.UNKNOWN, 3),
     ],
 )
-def test_the_exit_code_says_how_it_ended(repaired, verdict, code):
+def test_the_exit_code_reports_the_result(repaired, verdict, code):
     proof = Proof(before=(BAD,))
     repair = Repair(verdict=verdict, reason="", repaired=repaired, proof=proof)
     assert repair.exit_code == code

@@ -49,7 +49,7 @@ def test_errors_are_exit_one_and_come_first(training, capsys):
     assert any("ISO116" in line and "unused" in line for line in lines)
 
 
-def test_what_is_ignored_does_not_speak(training, capsys):
+def test_ignored_rules_yield_no_remark(training, capsys):
     assert main(["lint", str(training), "--ignore", "ISO108,unused_weight"]) == 0
     out = capsys.readouterr().out
     assert "skipped  check ISO108: ignored by the user" in out
@@ -111,7 +111,7 @@ def test_an_unknown_format_is_wrong_use(training, capsys):
     assert "one of" in capsys.readouterr().err
 
 
-def test_what_is_said_of_many_nodes_is_said_once():
+def test_equal_remarks_share_one_block():
     summary = ModelSummary(
         role="model", location="m.onnx", framework="onnx", digest="", nodes=9, constants=0
     )

@@ -40,7 +40,7 @@ def test_the_kernels_and_opsets_of_onnx_runtime_are_its_own(converter_worker):
     assert reported["opsets"][0] < 18 < reported["opsets"][1]
 
 
-def test_a_double_is_told_before_it_reaches_tflite(converter_worker):
+def test_a_double_is_reported_before_it_reaches_tflite(converter_worker):
     drawn = linted_model(node("Mul"), inputs=(spec("x", "float64"),), to="tflite")
     found, _ = abilities(drawn.model, "tflite", "", converter_worker)
     check = registry.rule("unsupported_type")
@@ -58,20 +58,20 @@ def test_a_double_is_told_before_it_reaches_tflite(converter_worker):
         ("tflite_to_onnx", "CONV_2D", "FROBNICATE"),
     ],
 )
-def test_each_converter_tells_its_operators(converter_worker, converter, known, unknown):
+def test_each_converter_lists_its_operators(converter_worker, converter, known, unknown):
     reported = converter_worker.abilities("converters", converter)["operators"]
     assert known in reported
     assert unknown not in reported
 
 
-def test_the_older_exporter_tells_families(converter_worker):
+def test_the_older_exporter_lists_families(converter_worker):
     reported = converter_worker.abilities("converters", "pytorch_to_onnx_legacy")["families"]
     assert "aten.relu" in reported
     assert "aten.frobnicate" not in reported
 
 
 @pytest.mark.parametrize("key", ["operators", "families"])
-def test_an_operator_in_place_is_told_as_the_one_that_is_not(key):
+def test_an_operator_in_place_counts_as_the_one_that_is_not(key):
     reported = {key: ["aten.relu.default" if key == "operators" else "aten.relu"]}
     assert not target_support.lacks(reported, "aten.relu_.default")
     assert target_support.lacks(reported, "aten.tanh_.default")
@@ -92,7 +92,7 @@ def _measured(monkeypatch, tmp_path, **row):
     return target_support._measured(["onnx_to_tflite", "onnx_to_tensorflow"])
 
 
-def test_what_was_measured_with_another_version_is_not_told(monkeypatch, tmp_path):
+def test_what_was_measured_with_another_version_is_not_used(monkeypatch, tmp_path):
     found, skipped = _measured(monkeypatch, tmp_path, measured_with={"numpy": "0.1"})
     assert not found
     assert "numpy 0.1" in skipped[0].why

@@ -127,7 +127,7 @@ def forgiven(report):
     return replace(report, strict=False, baseline=Baseline(file="b.toml", statuses=(known,)))
 
 
-def test_what_a_baseline_accepts_fails_nowhere_and_is_told_everywhere(forgiven, junit, sarif):
+def test_what_a_baseline_accepts_fails_nowhere_and_is_shown_everywhere(forgiven, junit, sarif):
     assert forgiven.exit_code == 0
     text = JunitReporter().render(forgiven)
     junit.validate(text)
@@ -175,7 +175,7 @@ def test_github_annotates_the_line_and_escapes_what_would_end_it(report, hostile
     assert "\x1b" not in message
 
 
-def test_github_keeps_its_limits_and_says_what_is_missing(report):
+def test_github_keeps_its_limits_and_counts_what_is_missing(report):
     grave = [replace(report.findings[0], rank=rank) for rank in range(1, 41)]
     mild = [replace(one, effect="latent") for one in grave]
     many = replace(report, findings=(*grave, *mild))
@@ -185,12 +185,12 @@ def test_github_keeps_its_limits_and_says_what_is_missing(report):
     assert f"({80 - 2 * MOST + 1} more findings" in commands[0][2]
 
 
-def test_github_tells_a_pass_as_a_notice(report):
+def test_github_shows_a_pass_as_a_notice(report):
     passed = replace(_passing(report), findings=())
     assert [word for word, _, _ in _commands(GithubReporter().render(passed))] == ["notice"]
 
 
-def test_markdown_says_what_matters(report):
+def test_markdown_shows_verdict_outputs_and_findings(report):
     text = MarkdownReporter().render(report)
     assert text.startswith("## ❌ Divergent: `net.pt2 → net.onnx`")
     assert "| `output_0` | divergent |" in text
@@ -265,7 +265,7 @@ def test_model_explorer_gets_one_overlay_for_each_model(report):
     assert ModelExplorerReporter().render(report) == files["candidate"]
 
 
-def test_model_explorer_says_what_a_report_lacks():
+def test_model_explorer_names_what_a_report_lacks():
     with pytest.raises(UsageError) as caught:
         ModelExplorerReporter().render(EMPTY)
     assert caught.value.code == "NO_PROFILE"

@@ -51,7 +51,7 @@ def test_equal_reports_are_equal_bytes(report):
     assert JsonReporter().render(report) == JsonReporter().render(shuffled)
 
 
-def test_what_json_cannot_say_is_spelled(report):
+def test_what_json_cannot_express_is_spelled(report):
     document = json.loads(JsonReporter().render(report))
     assert document["findings"][0]["evidence"]["ratio"] == "nan"
     assert document["outputs"][0]["observed"]["distance"]["sqnr_db"] == "inf"

@@ -23,7 +23,7 @@ def test_the_first_line_is_the_answer(report, wide):
     assert first.startswith("DIVERGENT  logits: translation error is beyond")
 
 
-def test_a_verdict_that_fails_only_strictly_says_so(report, wide):
+def test_a_verdict_that_fails_only_strictly_is_marked(report, wide):
     hidden = replace(report.findings[0], effect="below_rounding")
     strict = replace(report, verdict=Verdict.EQUIVALENT, strict=True, findings=(hidden,))
     assert (
@@ -59,7 +59,7 @@ def test_no_line_is_wider_than_the_terminal(report, monkeypatch, columns):
     assert "logits" in text
 
 
-def test_plain_text_has_no_escape_and_styled_text_says_the_same(report, wide):
+def test_plain_text_has_no_escape_and_styled_text_is_equal_otherwise(report, wide):
     plain, styled = TerminalReporter().render(report), TerminalReporter().render_styled(report)
     assert "\x1b" not in plain
     assert "\x1b[" in styled
@@ -108,7 +108,7 @@ def test_names_are_data(report, divergence, wide):
     assert not set("\x1b\u202e\r") & set(text)
 
 
-def test_misplaced_nan_is_said_beside_the_number(report, divergence, part, wide):
+def test_misplaced_nan_stands_beside_the_number(report, divergence, part, wide):
     odd = replace(divergence, translation=part(1e-6, float("inf"), nonfinite_mismatch=3))
     text = TerminalReporter().render(replace(report, outputs=(odd,)))
     assert "1.00e-06, 3 NaN/Inf" in text
@@ -130,7 +130,7 @@ def test_a_model_alone_has_no_columns_for_another_side(report, divergence, wide)
     assert "translation  " not in text
 
 
-def test_made_up_inputs_are_told_once(report, wide):
+def test_generated_inputs_share_one_entry(report, wide):
     (one,) = report.inputs[:1]
     words = ("normal, seed 7", "normal, seed 7, batch=1", "uniform, seed 7")
     made = tuple(replace(one, origin=f"generated: {each}") for each in words)
@@ -138,7 +138,7 @@ def test_made_up_inputs_are_told_once(report, wide):
     assert "inputs generated: normal, uniform, batch=1 · seed 7" in " ".join(text.split())
 
 
-def test_of_a_runtime_only_what_is_special_is_told(report, wide):
+def test_only_unusual_settings_of_a_runtime_are_shown(report, wide):
     run = Environment(
         runtime="onnxruntime", version="1", device="cpu", precision="as declared",
         settings={"optimization": "all", "deterministic": "no", "device": "cpu"},
@@ -279,13 +279,13 @@ def test_findings_that_are_but_a_sentence_share_a_paragraph(report, monkeypatch)
     assert "isomorph fix" not in text, "nothing is known that would repair it"
 
 
-def test_one_obstacle_is_told_once(report, monkeypatch):
+def test_one_obstacle_is_shown_once(report, monkeypatch):
     met = tuple(Skipped(what=what, why="it died") for what in ("one", "two", "one"))
     text = _drawn(monkeypatch, replace(report, skipped=met), 120)
     assert "skipped    one; two: it died" in text
 
 
-def test_what_was_not_compared_is_told_with_its_reason(report, wide):
+def test_what_was_not_compared_is_shown_with_its_reason(report, wide):
     owed = OutputCoverage(
         output="mask", within=1, not_compared=2, reasons=("it has no counterpart",)
     )

@@ -33,7 +33,7 @@ def zipped(path, members, **options):
 
 
 @pytest.mark.usefixtures("stranger")
-def test_a_strangers_framework_is_asked(model_file):
+def test_a_framework_of_another_package_is_asked(model_file):
     assert identify(model_file()) == "stranger"
 
 
@@ -75,7 +75,7 @@ def test_what_is_no_model_is_called_what_it_is(tmp_path, data, code, expected):
     assert expected in error.what
 
 
-def test_a_git_lfs_pointer_says_what_to_type(tmp_path):
+def test_a_git_lfs_pointer_names_the_command(tmp_path):
     text = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"
     error = refusal(written(tmp_path / "m.onnx", text))
     assert error.code == "LFS_POINTER"

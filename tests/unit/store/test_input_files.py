@@ -189,7 +189,7 @@ def test_a_header_longer_than_any_file(tmp_path):
     assert "claims 1152921504606846976 bytes" in refusal(tmp_path / "a.safetensors").why
 
 
-def test_npz_round_trip_says_what_it_could_not_keep(tmp_path):
+def test_npz_round_trip_notes_what_it_could_not_keep(tmp_path):
     arrays = {
         "x": X,
         "seq": [N, None],

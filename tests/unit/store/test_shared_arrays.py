@@ -83,7 +83,7 @@ def test_only_large_messages_hold_a_descriptor_and_only_while_they_live(tmp_path
     assert process.num_fds() == before
 
 
-def test_a_full_disk_is_told_and_leaves_nothing(tmp_path, monkeypatch):
+def test_a_full_disk_is_an_error_and_leaves_nothing(tmp_path, monkeypatch):
     def full(file, data):
         file.write(data[:3])
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -96,7 +96,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_type_that_nobody_could_name_is_refused_by_the_sender(tmp_path):
+def test_a_type_without_a_name_is_refused_by_the_sender(tmp_path):
     with pytest.raises(ValueError, match="is not an element type"):
         Outbox(tmp_path).pack({"x": np.zeros(2, np.dtype([("a", "f4")]))})
 
