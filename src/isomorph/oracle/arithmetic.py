@@ -14,7 +14,7 @@ from isomorph.oracle.dtypes import HALVES, is_float
 from isomorph.oracle.noise import SILENT, Rounding, generator
 from isomorph.oracle.rounded_constants import rounded_again
 from isomorph.oracle.rounding_rules import disturbed_attributes, stored_noise
-from isomorph.oracle.step import View
+from isomorph.oracle.step import STILL, WIDE
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Noise
@@ -47,7 +47,7 @@ class RealArithmetic:
 
     def compute(self, step: Step[Any], call: Call, inputs: Sequence[EvalValue]) -> tuple[Any, ...]:
         """The results in float64."""
-        return step.compute(call, step.operands(inputs, View.WIDE, SILENT))
+        return step.compute(call, step.operands(inputs, WIDE, SILENT))
 
     def constants(
         self, step: Step[Any], call: Call, inputs: Sequence[EvalValue], values: list[EvalValue]
@@ -82,10 +82,10 @@ class NoisyArithmetic:
             random = generator(noise.seed, (*call.site, "attributes"))
             call = replace(call, attributes=disturbed_attributes(call.attributes, random))
         if source is None:
-            return step.compute(call, step.operands(inputs, View.WIDE, SILENT))
+            return step.compute(call, step.operands(inputs, WIDE, SILENT))
         unit = step.unit(call.dtype) if noise.rounding else 0.0
         source.enter(call.site, unit)
-        arrays = step.operands(inputs, View.WIDE, source)
+        arrays = step.operands(inputs, WIDE, source)
         # Operands may draw for a stored tensor, which has a site of its own.
         source.enter(call.site, unit)
         results = step.compute(replace(call, noise=source), arrays)
@@ -104,7 +104,7 @@ class NoisyArithmetic:
         if step.discrete or step.shape_only or not self._moves(step, inputs, values):
             return values
         moved = self.compute(step, call, inputs)
-        still = step.compute(call, step.operands(inputs, View.STILL, SILENT))
+        still = step.compute(call, step.operands(inputs, STILL, SILENT))
         return step.disturbed_constants(values, moved, still, self.noise)
 
     def _moves(

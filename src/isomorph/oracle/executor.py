@@ -13,7 +13,7 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.oracle.noise import SILENT
-from isomorph.oracle.step import Body, K, Read, Scope, Step, View
+from isomorph.oracle.step import DECLARED, Body, K, Read, Scope, Step
 from isomorph.oracle.value import ABSENT, DEAD, EvalValue, lifted, stored
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Executor:
     ) -> list[EvalValue]:
         call, declared = step.call(inputs, step.site(scope), constant=False)
         if step.narrow:
-            results = step.compute_declared(call, step.operands(inputs, View.DECLARED, SILENT))
+            results = step.compute_declared(call, step.operands(inputs, DECLARED, SILENT))
         else:
             results = self.arithmetic.compute(step, call, inputs)
         # What is left behind the outputs are states.
@@ -91,7 +91,7 @@ class Executor:
         self, step: Step[Any], inputs: Sequence[EvalValue], scope: Scope
     ) -> list[EvalValue]:
         call, declared = step.call(inputs, step.site(scope), constant=True)
-        results = step.compute_declared(call, step.operands(inputs, View.DECLARED, SILENT))
+        results = step.compute_declared(call, step.operands(inputs, DECLARED, SILENT))
         # A kernel gives optional outputs that the node leaves out.
         tags = [step.tag(result, dtype) for result, dtype in zip(results, declared, strict=False)]
         values = [

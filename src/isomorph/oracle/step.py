@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -28,24 +27,14 @@ Read = Callable[[Any], EvalValue]
 """Returns the value of a tensor by its key."""
 
 
-class View(Enum):
-    """How a node takes its inputs."""
-
-    DECLARED = "in the type that the declared arithmetic is done in"
-    STILL = "in float64, without the noise of the draw"
-    WIDE = "in float64, with the noise of the draw"
-
-
-_VIEWS = {
-    View.DECLARED: EvalValue.working,
-    View.STILL: EvalValue.still,
-    View.WIDE: EvalValue.wide,
-}
-
-
-def viewed(value: EvalValue, view: View) -> Any:  # noqa: ANN401
-    """The data of a value as a node takes it."""
-    return _VIEWS[view](value)
+View = Callable[[EvalValue], Any]
+"""How a node takes an input: one of the three below."""
+DECLARED: View = EvalValue.working
+"""In the type that the declared arithmetic is done in."""
+STILL: View = EvalValue.still
+"""In float64, without the noise of the draw."""
+WIDE: View = EvalValue.wide
+"""In float64, with the noise of the draw."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +105,7 @@ class Step(ABC, Generic[K]):
         self, inputs: Sequence[EvalValue], view: View, noise: NoiseSource
     ) -> Sequence[Any]:
         """The arrays that its kernel takes."""
-        return [viewed(value, view) for value in inputs]
+        return [view(value) for value in inputs]
 
     @abstractmethod
     def compute(self, call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:
@@ -198,5 +187,6 @@ class Body(Protocol[K]):
 
 def as_results(results: Any) -> tuple[Any, ...]:  # noqa: ANN401
     """What a kernel returned as a tuple, NumPy's scalars as arrays."""
-    found = results if isinstance(results, tuple) else (results,)
-    return tuple(np.asarray(each) if isinstance(each, np.generic) else each for each in found)
+    if not isinstance(results, tuple):
+        return (np.asarray(results) if isinstance(results, np.generic) else results,)
+    return tuple(np.asarray(each) if isinstance(each, np.generic) else each for each in results)

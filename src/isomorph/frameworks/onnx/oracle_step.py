@@ -15,7 +15,7 @@ from isomorph.frameworks.onnx.op_facts import KEPT_AS_DECLARED
 from isomorph.oracle.call import Call, Kernel
 from isomorph.oracle.dtypes import is_float, numpy_dtype
 from isomorph.oracle.rounding_rules import own_noise
-from isomorph.oracle.step import Scope, Step, View, as_results, viewed
+from isomorph.oracle.step import WIDE, Scope, Step, View, as_results
 from isomorph.oracle.value import ABSENT, EvalValue, element_type
 
 if TYPE_CHECKING:
@@ -72,8 +72,9 @@ class OnnxStep(Step[str]):
         self, inputs: Sequence[EvalValue], view: View, noise: NoiseSource
     ) -> Sequence[Any]:
         """Sizes stay as declared on data, and tables that are looked up are not lifted whole."""
-        if view is not View.WIDE or all(value.constant for value in inputs):
-            return [viewed(value, view) for value in inputs]
+        particular = self.op in _LOOK_UPS or self.op in KEPT_AS_DECLARED
+        if not particular or view is not WIDE or all(value.constant for value in inputs):
+            return [view(value) for value in inputs]
         return [self._consumed(place, value) for place, value in enumerate(inputs)]
 
     def _consumed(self, place: int, value: EvalValue) -> Any:  # noqa: ANN401

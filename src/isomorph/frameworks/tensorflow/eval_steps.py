@@ -33,7 +33,7 @@ from isomorph.frameworks.tensorflow.tensor_list_ops import LISTS, computed_list
 from isomorph.oracle.call import Call, Kernel
 from isomorph.oracle.dtypes import is_float, numpy_dtype
 from isomorph.oracle.rounding_rules import is_inexact_number
-from isomorph.oracle.step import Scope, Step, View, viewed
+from isomorph.oracle.step import DECLARED, Scope, Step, View
 from isomorph.oracle.value import EvalValue
 from isomorph.oracle.weights import WeightCache
 
@@ -75,9 +75,9 @@ class TfStep(Step[str]):
         self, inputs: Sequence[EvalValue], view: View, noise: NoiseSource
     ) -> Sequence[Any]:
         """TensorFlow takes declared types as they are, halves too."""
-        if view is View.DECLARED:
+        if view is DECLARED:
             return [_narrow(value) for value in inputs]
-        return [viewed(value, view) for value in inputs]
+        return [view(value) for value in inputs]
 
     def compute(self, call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """In float64, by our kernel or by TensorFlow's."""

@@ -15,7 +15,7 @@ from isomorph.oracle.call import Call, Kernel
 from isomorph.oracle.dtypes import is_float, numpy_dtype
 from isomorph.oracle.noise import SILENT, Array
 from isomorph.oracle.rounding_rules import difference
-from isomorph.oracle.step import Scope, Step, View, as_results, viewed
+from isomorph.oracle.step import Scope, Step, View, as_results
 from isomorph.oracle.value import EvalValue, lifted
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class TfliteStep(Step[int]):
     ) -> Sequence[Any]:
         """Real numbers instead of quantized integers."""
         return [
-            viewed(value, view)
+            view(value)
             if grid is None or not isinstance(value.data, np.ndarray)
             else self._real(index, value, grid, noise)
             for index, value, grid in zip(self.inputs, inputs, self.grids, strict=True)
