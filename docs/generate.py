@@ -7,9 +7,12 @@ docs/causes/*.md, docs/codes.md, docs/api.md, the JSON Schema of the report, and
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import inspect
+import itertools
 import json
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -90,12 +93,32 @@ def _function(name: str, value: object) -> list[str]:
 def _noun(name: str, value: type) -> list[str]:
     lines = [f"## {name}", "", inspect.getdoc(value) or "", ""]
     if dataclasses.is_dataclass(value):
+        described = _field_texts(value)
         lines += ["| field | type |", "| --- | --- |"]
+        if described:
+            lines[-2:] = ["| field | type | meaning |", "| --- | --- | --- |"]
         for field in dataclasses.fields(value):
             kind = str(field.type).replace("|", "\\|")
-            lines.append(f"| `{field.name}` | `{kind}` |")
+            meaning = f" {described.get(field.name, '')} |" if described else ""
+            lines.append(f"| `{field.name}` | `{kind}` |{meaning}")
         lines.append("")
     return lines
+
+
+def _field_texts(value: type) -> dict[str, str]:
+    """The docstrings below the fields of a dataclass and of those that it extends."""
+    found: dict[str, str] = {}
+    for each in value.__mro__[:-1]:
+        (definition,) = ast.parse(textwrap.dedent(inspect.getsource(each))).body
+        assert isinstance(definition, ast.ClassDef), "a class is defined by a class statement"
+        for field, below in itertools.pairwise(definition.body):
+            match field, below:
+                case (
+                    ast.AnnAssign(target=ast.Name(id=name)),
+                    ast.Expr(value=ast.Constant(value=str() as text)),
+                ):
+                    found[name] = " ".join(text.split())
+    return found
 
 
 if __name__ == "__main__":

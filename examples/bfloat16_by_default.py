@@ -32,9 +32,12 @@ def main() -> Facts:
                 model,
                 model,
                 inputs={"x": x},
-                runtime={"candidate": "openvino"},
-                settings={"candidate.precision": hint},
                 in_process=True,
+                options=isomorph.CheckOptions(
+                    runtime=isomorph.RuntimeOptions(
+                        name={"candidate": "openvino"}, settings={"candidate.precision": hint}
+                    )
+                ),
             )
             for hint in ("default", "f32")
         }

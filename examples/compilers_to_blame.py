@@ -83,7 +83,14 @@ def main() -> Facts:
         for title, (model, x, key, without, with_it) in cases.items():
             for named, word in ((f"without {title}", without), (title, with_it)):
                 settings = {key: word}
-                report = isomorph.check(model, inputs={"x": x}, settings=settings, in_process=True)
+                report = isomorph.check(
+                    model,
+                    inputs={"x": x},
+                    in_process=True,
+                    options=isomorph.CheckOptions(
+                        runtime=isomorph.RuntimeOptions(settings=settings)
+                    ),
+                )
                 facts[named] = accused(report)
             facts[f"cure, {title}"] = report.findings[0].fix if report.findings else None
     return facts

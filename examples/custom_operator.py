@@ -31,9 +31,11 @@ def main() -> Facts:
             **k,
         )
         without = written(Path(name) / "without.onnx", MODEL.format("", "h"), **k)
-        how = {"inputs": {"x": x}, "runtime": "onnx_oracle", "in_process": True}
+        how = {"inputs": {"x": x}, "in_process": True}
+        oracle = isomorph.RuntimeOptions(name="onnx_oracle")
+        options = isomorph.CheckOptions(runtime=oracle)
         try:
-            isomorph.run(whole, **how)
+            isomorph.run(whole, options=oracle, **how)
             refused = ""
         except isomorph.IsomorphError as error:
             refused = error.code
@@ -42,8 +44,8 @@ def main() -> Facts:
         def bend(x, *, by):
             return np.where(x > 0, x, by * np.sin(x))
 
-        report = isomorph.check(whole, without, **how)
-        same = isomorph.check(whole, whole, **how)
+        report = isomorph.check(whole, without, options=options, **how)
+        same = isomorph.check(whole, whole, options=options, **how)
     return {
         "left out": accused(report),
         "kept": accused(same),

@@ -34,7 +34,10 @@ def main() -> Facts:
         report = isomorph.check(right, left_in, inputs={"x": x}, in_process=True)
         runs = [
             isomorph.run(
-                left_in, inputs={"x": x}, settings={"optimization": level}, in_process=True
+                left_in,
+                inputs={"x": x},
+                in_process=True,
+                options=isomorph.RuntimeOptions(settings={"optimization": level}),
             )
             for level in ("all", "all", "none")
         ]

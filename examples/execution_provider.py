@@ -38,9 +38,21 @@ def main() -> Facts:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             session = onnxruntime.InferenceSession(model, providers=[ASKED])
-        report = isomorph.check(model, settings={"providers": ASKED})
+        report = isomorph.check(
+            model,
+            options=isomorph.CheckOptions(
+                runtime=isomorph.RuntimeOptions(settings={"providers": ASKED})
+            ),
+        )
         try:
-            isomorph.check(model, settings={"providers": "NoSuchExecutionProvider"})
+            isomorph.check(
+                model,
+                options=isomorph.CheckOptions(
+                    runtime=isomorph.RuntimeOptions(
+                        settings={"providers": "NoSuchExecutionProvider"}
+                    )
+                ),
+            )
             refused = ""
         except isomorph.IsomorphError as error:
             refused = error.code

@@ -38,7 +38,9 @@ def main() -> Facts:
     with TemporaryDirectory() as folder:
         model = elementwise(Path(folder) / "exp.onnx", [("Exp", ["x"], "y")])
         inputs = {"x": np.concatenate([x, tiny])}
-        truth = _only(isomorph.run(model, inputs=inputs, runtime="onnx_oracle"))[: x.size]
+        truth = _only(
+            isomorph.run(model, inputs=inputs, options=isomorph.RuntimeOptions(name="onnx_oracle"))
+        )[: x.size]
         values = {
             "onnxruntime": _only(isomorph.run(model, inputs=inputs)),
             "torch": torch.exp(torch.from_numpy(inputs["x"])).numpy(),

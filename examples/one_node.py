@@ -36,7 +36,9 @@ def main() -> Facts:
         node = next(node for node in graph.nodes if node.name == NODE)
         fetch = [*node.inputs, *node.outputs, "deviation", "best"]
         run = isomorph.run(model, inputs={"x": x}, fetch=fetch).tensors
-        exact = isomorph.run(model, inputs={"x": x}, fetch=fetch, runtime="onnx_oracle").tensors
+        exact = isomorph.run(
+            model, inputs={"x": x}, fetch=fetch, options=isomorph.RuntimeOptions(name="onnx_oracle")
+        ).tensors
         refused = _as_float_output(model, "best")
         untouched = model.read_bytes() == before
     facts: Facts = {

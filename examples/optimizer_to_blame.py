@@ -41,7 +41,12 @@ def main() -> Facts:
         padded = written(Path(name) / "padded.onnx", PADDED, border=BORDER)
         for level in LEVELS:
             settings = {"optimization": level}
-            report = isomorph.check(parts, inputs={"x": x}, settings=settings, in_process=True)
+            report = isomorph.check(
+                parts,
+                inputs={"x": x},
+                in_process=True,
+                options=isomorph.CheckOptions(runtime=isomorph.RuntimeOptions(settings=settings)),
+            )
             facts[f"level {level}"] = accused(report)
         below_zero = {"x": -1 - draw.random((1, 1, 6, 6), np.float32)}
         report = isomorph.check(padded, inputs=below_zero, in_process=True)
@@ -49,7 +54,11 @@ def main() -> Facts:
         facts["fused wrongly"] = accused(
             isomorph.check(parts, fused, inputs={"x": x}, in_process=True)
         )
-        named = isomorph.run(parts, inputs={"x": x}, settings={"name_optimizers": "yes"})
+        named = isomorph.run(
+            parts,
+            inputs={"x": x},
+            options=isomorph.RuntimeOptions(settings={"name_optimizers": "yes"}),
+        )
         facts["cure of Pad before MaxPool"] = report.findings[0].fix if report.findings else None
     ran = named.environment.facts["optimizers that ran"].split(", ")
     facts["optimizers that ran"] = [each for each in ran if "Fusion" in each][:3]

@@ -32,7 +32,11 @@ def main() -> Facts:
         report = isomorph.check(right, other, inputs={"x": x}, in_process=True)
         bound = {"grown": "out1", "bent": "out0"}
         accepted = isomorph.check(
-            right, other, inputs={"x": x}, bind_outputs=bound, in_process=True
+            right,
+            other,
+            inputs={"x": x},
+            in_process=True,
+            options=isomorph.CheckOptions(bind_outputs=bound),
         )
     return {
         "as it is": accused(report),

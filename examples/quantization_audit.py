@@ -110,7 +110,11 @@ def audit(
 def measured(reference: Path, candidate: Path, inputs: dict[str, np.ndarray]):
     with quiet():
         return isomorph.check(
-            reference, candidate, inputs=inputs, quantization=True, in_process=True
+            reference,
+            candidate,
+            inputs=inputs,
+            in_process=True,
+            options=isomorph.CheckOptions(quantization=True),
         )
 
 

@@ -42,8 +42,12 @@ def main() -> Facts:
         model, other = _half_even(folder / "even.onnx"), _half_away(folder / "away.onnx")
         trace = isomorph.run(model, inputs={"x": X}, fetch=["q", "y"])
         q, y = trace.tensors["q"], trace.tensors["y"]
-        with_ties = isomorph.check(model, other, inputs={"x": X}, strict=True)
-        without = isomorph.check(model, other, inputs={"x": X[~TIES]}, strict=True)
+        with_ties = isomorph.check(
+            model, other, inputs={"x": X}, options=isomorph.CheckOptions(strict=True)
+        )
+        without = isomorph.check(
+            model, other, inputs={"x": X[~TIES]}, options=isomorph.CheckOptions(strict=True)
+        )
     return {
         "onnxruntime": {"differ from rint": int((q != even).sum())},
         "torch fake_quantize": {"differ from rint": int((fake.numpy() != right).sum())},

@@ -39,7 +39,11 @@ def main() -> Facts:
         folder = Path(name)
         exact, wrong = _shifted(folder / "exact.onnx", 1.0), _shifted(folder / "wrong.onnx", 1.001)
         short = elementwise(folder / "short.onnx", [("Relu", ["x"], "y")])
-        trace = isomorph.run(exact, inputs={"x": x}, settings={"optimization": "none"})
+        trace = isomorph.run(
+            exact,
+            inputs={"x": x},
+            options=isomorph.RuntimeOptions(settings={"optimization": "none"}),
+        )
         plain = trace.tensors["y"]
         reports = {
             "the same four nodes": isomorph.check(Shifted(), exact, inputs={"x": x}),

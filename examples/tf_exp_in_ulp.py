@@ -34,7 +34,7 @@ def main() -> Facts:
         folder = Path(name)
         ours = saved_model(folder / "exp", _exp)
         theirs = elementwise(folder / "exp.onnx", [("Exp", ["x"], "y")])
-        truth = _only(theirs, inputs, runtime="onnx_oracle")
+        truth = _only(theirs, inputs, options=isomorph.RuntimeOptions(name="onnx_oracle"))
         values = {
             "tensorflow": _only(ours, inputs),
             "onnxruntime": _only(theirs, inputs),

@@ -41,14 +41,19 @@ class Row:
         return asdict(self)
 
 
-def answer(reference: Any, candidate: Any, **options: Any) -> tuple[str, Any]:
+def answer(
+    reference: Any, candidate: Any, *, locate: bool = True, **arguments: Any
+) -> tuple[str, Any]:
     """The verdict as a word and the report, or ``crash …`` and the traceback."""
     import isomorph
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            report = isomorph.check(reference, candidate, in_process=True, **options)
+            options = isomorph.CheckOptions(locate=locate)
+            report = isomorph.check(
+                reference, candidate, in_process=True, options=options, **arguments
+            )
         except Exception as error:
             return f"crash {type(error).__name__}", traceback.format_exc()
     return report.verdict.value, report

@@ -12,15 +12,27 @@ from isomorph.version import VERSION as __version__  # noqa: N811
 
 if TYPE_CHECKING:
     from isomorph.api import check, convert, extract, fix, inspect, lint, run, trace
+    from isomorph.api.options import (
+        CheckOptions,
+        ConvertOptions,
+        Limits,
+        PairOptions,
+        RuntimeOptions,
+    )
     from isomorph.core.divergence import Verdict
     from isomorph.core.errors import IsomorphError
     from isomorph.core.report import Finding, Report
     from isomorph.kernels.custom import op
 
 _HOME = {
+    "CheckOptions": "isomorph.api.options",
+    "ConvertOptions": "isomorph.api.options",
     "Finding": "isomorph.core.report",
     "IsomorphError": "isomorph.core.errors",
+    "Limits": "isomorph.api.options",
+    "PairOptions": "isomorph.api.options",
     "Report": "isomorph.core.report",
+    "RuntimeOptions": "isomorph.api.options",
     "Verdict": "isomorph.core.divergence",
     "check": "isomorph.api",
     "convert": "isomorph.api",
@@ -34,9 +46,14 @@ _HOME = {
 }
 
 __all__ = [
+    "CheckOptions",
+    "ConvertOptions",
     "Finding",
     "IsomorphError",
+    "Limits",
+    "PairOptions",
     "Report",
+    "RuntimeOptions",
     "Verdict",
     "__version__",
     "check",

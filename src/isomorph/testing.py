@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from isomorph.api.options import CheckOptions
     from isomorph.core.report import Finding, Report
 
 REPORTS = "ISOMORPH_REPORTS"
@@ -27,20 +29,23 @@ def assert_equivalent(
     allow_degraded: bool = True,
     baseline: str | Path | None = None,
     pair: str | None = None,
-    **options: Any,  # noqa: ANN401
+    options: CheckOptions | None = None,
+    **arguments: Any,  # noqa: ANN401
 ) -> Report:
     """Fail unless the candidate is the same function, or differs as a baseline accepts.
 
-    ``options`` are those of ``isomorph.check``; models are paths or live objects. A candidate
+    ``options`` and ``arguments`` are those of ``isomorph.check``. A candidate
     that only loses what its lower precision intends passes, unless ``allow_degraded`` is False.
     """
     __tracebackhide__ = True
     from isomorph.api import check
+    from isomorph.api.options import CheckOptions
 
     where = baseline or os.environ.get(BASELINE)
     if pair is None and "PYTEST_CURRENT_TEST" in os.environ:
         pair = _test_name()
-    report = check(reference, candidate, baseline=where, pair=pair, **options)
+    options = replace(options or CheckOptions(), baseline=where, pair=pair)
+    report = check(reference, candidate, options=options, **arguments)
     passes = report.exit_code == 0 and (allow_degraded or report.verdict.value != "degraded")
     if not passes:
         raise AssertionError(_failure_message(report, _written(report)))

@@ -39,5 +39,7 @@ def checked(folder):
     """The JSON report of the two networks."""
     right = _network(folder / "right.onnx", slope=0.1, prefix="a_")
     wrong = _network(folder / "wrong.onnx", slope=0.12, prefix="b_")
-    report = isomorph.check(right, wrong, profile=True, in_process=True)
+    report = isomorph.check(
+        right, wrong, in_process=True, options=isomorph.CheckOptions(profile=True)
+    )
     return registry.reporter("json").render(report)

@@ -74,7 +74,12 @@ def test_a_fault_below_rounding_is_found_and_fails_only_in_strict_mode(pair):
     assert hidden
     (named,) = {tuple(finding.evidence["unlike"]) for finding in hidden}
     assert len(named) == 1, "nothing else was changed"
-    strict = isomorph.check(pair / "net.onnx", path, inputs=pair / "inputs.npz", strict=True)
+    strict = isomorph.check(
+        pair / "net.onnx",
+        path,
+        inputs=pair / "inputs.npz",
+        options=isomorph.CheckOptions(strict=True),
+    )
     assert (strict.verdict, strict.exit_code) == ("equivalent", 1)
 
 
@@ -85,9 +90,11 @@ def test_outputs_in_another_order_are_noticed(pair):
         assert report.verdict == "divergent"
         assert (report.findings[0].code, report.findings[0].cause) == ("OUTPUT_ORDER", "interface")
     accepted = isomorph.check(
-        pair / "net.onnx", path, inputs=pair / "inputs.npz",
-        bind_outputs={"logits": "logits", "probs": "probs"},
-    )  # fmt: skip
+        pair / "net.onnx",
+        path,
+        inputs=pair / "inputs.npz",
+        options=isomorph.CheckOptions(bind_outputs={"logits": "logits", "probs": "probs"}),
+    )
     assert accepted.verdict == "equivalent"
 
 

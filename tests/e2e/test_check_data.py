@@ -149,7 +149,7 @@ def test_options_that_contradict_each_other(folder, tmp_path):
     data = folder / "samples"
     for reference, words in (
         (folder / "net.onnx", {"data": data, "inputs": {"x": x}}),
-        (folder / "net.onnx", {"metric": "scores:top1"}),
+        (folder / "net.onnx", {"options": isomorph.CheckOptions(metric="scores:top1")}),
         (tmp_path / "recorded.npz", {"data": data}),
     ):
         with pytest.raises(UsageError) as caught:

@@ -192,8 +192,16 @@ def test_a_run_that_is_off_is_cut_out_alone(tmp_path, monkeypatch):
     path = tmp_path / "net.pt2"
     torch.export.save(torch.export.export(net.eval(), (torch.randn(2, 8),)), path)
     inputs = {"input": RNG.normal(size=(2, 8)).astype(np.float32)}
-    found = api.extract(path, path, output=tmp_path / "cut", inputs=inputs, in_process=True,
-                             settings={"candidate.dtype": "bfloat16"})  # fmt: skip
+    found = api.extract(
+        path,
+        path,
+        output=tmp_path / "cut",
+        inputs=inputs,
+        in_process=True,
+        options=api.PairOptions(
+            runtime=api.RuntimeOptions(settings={"candidate.dtype": "bfloat16"})
+        ),
+    )
     assert found.reference is None
     assert found.exit_code == 0
     assert "--set candidate.dtype=bfloat16" in found.command

@@ -38,9 +38,15 @@ def scaled(factors, metadata=None):
     )
 
 
-def check(reference, candidate, **options):
-    options.setdefault("inputs", {"x": ROW})
-    return isomorph.check(reference, candidate, in_process=True, locate=False, **options)
+def check(reference, candidate, inputs=None, budget=None, **options):
+    return isomorph.check(
+        reference,
+        candidate,
+        inputs={"x": ROW} if inputs is None else inputs,
+        budget=budget,
+        in_process=True,
+        options=isomorph.CheckOptions(locate=False, **options),
+    )
 
 
 @pytest.mark.parametrize("written", [{}, {"outputs": "unordered"}, {"outputs": "by name"}])

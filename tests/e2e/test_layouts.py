@@ -60,10 +60,20 @@ def test_a_fault_behind_another_layout_is_still_divergent(tmp_path):
 def test_the_users_word_is_taken(tmp_path):
     reference = network(tmp_path, "first.onnx", last=False)
     candidate = network(tmp_path, "last.onnx", last=True)
-    report = isomorph.check(reference, candidate, layouts={"image": (0, 3, 2, 1)}, in_process=True)
+    report = isomorph.check(
+        reference,
+        candidate,
+        in_process=True,
+        options=isomorph.CheckOptions(layouts={"image": (0, 3, 2, 1)}),
+    )
     assert report.verdict == "divergent"
     with pytest.raises(UsageError, match="does not order"):
-        isomorph.check(reference, candidate, layouts={"image": (0, 1)}, in_process=True)
+        isomorph.check(
+            reference,
+            candidate,
+            in_process=True,
+            options=isomorph.CheckOptions(layouts={"image": (0, 1)}),
+        )
 
 
 def test_shapes_that_no_arrangement_brings_together_are_an_error(tmp_path):

@@ -29,8 +29,9 @@ def model(nodes, inputs, outputs, constants=None):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
 
 
-def check(*models, **options):
-    return isomorph.check(*models, in_process=True, locate=False, **options)
+def check(*models, only_given=False, layouts=None, **arguments):
+    options = isomorph.CheckOptions(locate=False, only_given=only_given, layouts=layouts or {})
+    return isomorph.check(*models, in_process=True, options=options, **arguments)
 
 
 def several(count, *, bad=None, jump=0.5):

@@ -47,7 +47,12 @@ def chain(path, slope):
 def test_a_guilty_node_is_found_within_less_memory_than_the_tensors_take(tmp_path):
     reference, candidate = chain(tmp_path / "a.onnx", 0.1), chain(tmp_path / "b.onnx", 0.3)
     x = np.random.default_rng(1).normal(size=(1, 4, SIDE, SIDE)).astype(np.float32)
-    report = api.check(reference, candidate, inputs={"x": x}, memory=LIMIT)
+    report = api.check(
+        reference,
+        candidate,
+        inputs={"x": x},
+        options=api.CheckOptions(runtime=api.RuntimeOptions(limits=api.Limits(memory=LIMIT))),
+    )
     assert report.verdict.value == "divergent"
     assert report.findings[0].node == "n17"
     assert report.findings[0].cause == "attribute"

@@ -11,7 +11,11 @@ from alterations import edited, norm_with_epsilon
 def test_the_profile_jumps_at_the_guilty_node_and_stays_up_behind_it(pair):
     path = edited(pair, "profile.onnx", norm_with_epsilon(2e-3))
     report = isomorph.check(
-        pair / "net.pt2", path, inputs=pair / "inputs.npz", profile=None, in_process=True
+        pair / "net.pt2",
+        path,
+        inputs=pair / "inputs.npz",
+        in_process=True,
+        options=isomorph.CheckOptions(profile=None),
     )
     reference, candidate = report.profile.graphs
     guilty = candidate.nodes.index(report.findings[0].node)
@@ -41,7 +45,10 @@ def test_the_profile_jumps_at_the_guilty_node_and_stays_up_behind_it(pair):
 
 def test_sources_lead_from_every_output_back_to_the_first_node(pair):
     report = isomorph.check(
-        pair / "net.onnx", inputs=pair / "inputs.npz", profile=True, in_process=True
+        pair / "net.onnx",
+        inputs=pair / "inputs.npz",
+        in_process=True,
+        options=isomorph.CheckOptions(profile=True),
     )
     (side,) = report.profile.graphs
     reached, open_ends = set(), [len(side.nodes) - 1]
@@ -58,7 +65,9 @@ def test_sources_lead_from_every_output_back_to_the_first_node(pair):
 def test_nothing_is_profiled_unless_it_is_asked_for(pair):
     words = {"inputs": pair / "inputs.npz", "in_process": True}
     assert isomorph.check(pair / "net.onnx", pair / "net.onnx", **words).profile is None
-    only_where_located = isomorph.check(pair / "net.onnx", pair / "net.onnx", profile=None, **words)
+    only_where_located = isomorph.check(
+        pair / "net.onnx", pair / "net.onnx", options=isomorph.CheckOptions(profile=None), **words
+    )
     assert only_where_located.profile is None
 
 
@@ -76,7 +85,9 @@ def test_quantized_tensors_are_profiled_as_the_numbers_they_stand_for(tmp_path):
     path = tmp_path / "m.tflite"
     path.write_bytes(made.data())
     for sides in ((path, path), (path,)):
-        report = isomorph.check(*sides, profile=True, in_process=True)
+        report = isomorph.check(
+            *sides, in_process=True, options=isomorph.CheckOptions(profile=True)
+        )
         for side in report.profile.graphs:
             pairs = list(zip(side.execution, side.budget, strict=True))
             assert len(pairs) == 2
@@ -103,7 +114,9 @@ def looped(folder, alpha):
 
 def test_nodes_of_bodies_stand_before_the_node_that_holds_them(tmp_path):
     reference, candidate = looped(tmp_path, 1.0), looped(tmp_path, 0.5)
-    report = isomorph.check(reference, candidate, profile=True, in_process=True)
+    report = isomorph.check(
+        reference, candidate, in_process=True, options=isomorph.CheckOptions(profile=True)
+    )
     ref, cand = report.profile.graphs
     inner = [
         name for name, number in zip(cand.nodes, cand.rounds, strict=True) if number is not None

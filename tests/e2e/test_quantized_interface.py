@@ -75,14 +75,22 @@ def test_a_fully_quantized_tflite_is_degraded(keras, name):
 
 
 def test_made_up_inputs_lie_in_the_calibrated_range(keras):
-    report = isomorph.check(keras / "model.keras", keras / "int8.tflite", quantization=False)
+    report = isomorph.check(
+        keras / "model.keras",
+        keras / "int8.tflite",
+        options=isomorph.CheckOptions(quantization=False),
+    )
     assert report.verdict.value == "degraded", report.reason
     assert all("calibrated range" in each.origin for each in report.inputs)
     assert "INPUT_CLIPPED" not in {f.code for f in report.findings}
 
 
 def test_two_kinds_of_integers_meet_in_real_numbers(keras):
-    report = isomorph.check(keras / "int8.tflite", keras / "uint8.tflite", quantization=False)
+    report = isomorph.check(
+        keras / "int8.tflite",
+        keras / "uint8.tflite",
+        options=isomorph.CheckOptions(quantization=False),
+    )
     assert report.verdict.value == "equivalent", report.reason
 
 

@@ -95,7 +95,12 @@ def test_a_recorded_candidate_is_suspected_not_convicted(folder, reference):
 
 def test_two_traces_of_one_model_agree(folder, tmp_path):
     settings = {"optimization": "none"}
-    api.trace(folder / "right.onnx", output=tmp_path / "t", settings=settings, in_process=True)
+    api.trace(
+        folder / "right.onnx",
+        output=tmp_path / "t",
+        in_process=True,
+        options=api.RuntimeOptions(settings=settings),
+    )
     report = check(folder / "right", tmp_path / "t")
     assert report.verdict == "equivalent"
     assert report.environments["candidate run"].settings["optimization"] == "none"

@@ -31,7 +31,7 @@ def test_a_divergent_pair_is_aligned_up_to_its_fault_and_behind_it():
 
 def test_models_that_agree_are_aligned_when_asked():
     assert aligned(network(), network()).alignment is None
-    report = aligned(network(), network(), align=True)
+    report = aligned(network(), network(), options=isomorph.CheckOptions(align=True))
     assert report.verdict == "equivalent"
     assert report.alignment.tensors == (16, 16)
 
@@ -48,7 +48,7 @@ def test_what_agrees_on_one_input_only_was_an_accident():
         [helper.make_tensor("edge", TensorProto.FLOAT, [], [-0.5])],
     )  # fmt: skip
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
-    found = aligned(model, model, align=True).alignment
+    found = aligned(model, model, options=isomorph.CheckOptions(align=True)).alignment
     pairs = {(pair.reference[0], pair.candidate): pair for pair in found.pairs}
     assert found.inputs == 2
     assert (pairs["w", "w"].inputs, pairs["x", "x"].inputs) == (2, 2)
@@ -58,7 +58,7 @@ def test_what_agrees_on_one_input_only_was_an_accident():
 
 
 def test_it_can_be_left_out():
-    report = aligned(network(), planted("slope"), align=False)
+    report = aligned(network(), planted("slope"), options=isomorph.CheckOptions(align=False))
     assert report.findings[0].code == "GUILTY_NODE"
     assert report.alignment is None
 
@@ -114,7 +114,7 @@ def test_the_insides_of_a_branch_are_aligned_by_structure():
             node.output[0] = f"{node.output[0]}_new"
             node.input[:] = [f"{n}_new" if n.startswith("t") else n for n in node.input]
         body.output[0].name = f"{body.output[0].name}_new"
-    found = aligned(branches(), copy, align=True).alignment
+    found = aligned(branches(), copy, options=isomorph.CheckOptions(align=True)).alignment
     inside = {p.candidate: p for p in found.pairs if p.kind == "body"}
     assert {name: pair.reference for name, pair in inside.items()} == {
         "choose/then_branch/t1_new": ("choose/then_branch/t1",),

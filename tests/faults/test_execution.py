@@ -21,7 +21,13 @@ def program(tmp_path_factory):
 def test_a_run_in_a_narrower_type_than_declared_is_an_execution_fault(program):
     inputs = {"input": np.random.default_rng(0).normal(size=(4, 16)).astype(np.float32)}
     settings = {"candidate.dtype": "bfloat16"}
-    report = isomorph.check(program, program, inputs=inputs, settings=settings, in_process=True)
+    report = isomorph.check(
+        program,
+        program,
+        inputs=inputs,
+        in_process=True,
+        options=isomorph.CheckOptions(runtime=isomorph.RuntimeOptions(settings=settings)),
+    )
     assert report.verdict == "divergent"
     output = report.outputs[0]
     assert output.rounding.budget.ratio <= 1.0, "the graphs are the same"

@@ -94,7 +94,7 @@ def test_what_the_inputs_never_reach_is_latent(right, wrong, node):
     assert (found.code, found.node, found.status) == ("LATENT", node, "confirmed")
     assert found.reference_nodes == (node,)
     assert not latent(check(right, right))
-    assert not latent(check(right, wrong, locate=False))
+    assert not latent(check(right, wrong, options=isomorph.CheckOptions(locate=False)))
 
 
 def test_a_limit_that_is_a_stored_constant_makes_another_function():
@@ -102,7 +102,10 @@ def test_a_limit_that_is_a_stored_constant_makes_another_function():
     assert report.verdict == "divergent"
     [found] = [each for each in report.findings if each.code == "CONSTANT_DIFFERS"]
     assert (found.node, found.status) == ("clip", "confirmed")
-    assert check(clipped(6.0), clipped(8.0), only_given=True).verdict == "equivalent"
+    assert (
+        check(clipped(6.0), clipped(8.0), options=isomorph.CheckOptions(only_given=True)).verdict
+        == "equivalent"
+    )
 
 
 def test_a_pad_mode_over_zero_borders_is_latent():

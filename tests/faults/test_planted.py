@@ -90,7 +90,9 @@ def test_an_innocent_model_is_left_alone():
 
 
 def test_localization_can_be_left_out():
-    report = isomorph.check(network(), planted("pool"), in_process=True, locate=False)
+    report = isomorph.check(
+        network(), planted("pool"), in_process=True, options=isomorph.CheckOptions(locate=False)
+    )
     assert report.verdict == "divergent"
     assert {finding.code for finding in report.findings} == {"TRANSLATION"}
 

@@ -14,9 +14,14 @@ MODULES = sorted(
 
 def test_the_public_names_are_exactly_these():
     assert isomorph.__all__ == [
+        "CheckOptions",
+        "ConvertOptions",
         "Finding",
         "IsomorphError",
+        "Limits",
+        "PairOptions",
         "Report",
+        "RuntimeOptions",
         "Verdict",
         "__version__",
         "check",

@@ -8,10 +8,22 @@ from isomorph.api.extract import extract
 from isomorph.api.fix import fix
 from isomorph.api.inspect import diff, inspect
 from isomorph.api.lint import lint
+from isomorph.api.options import (
+    CheckOptions,
+    ConvertOptions,
+    Limits,
+    PairOptions,
+    RuntimeOptions,
+)
 from isomorph.api.run import run
 from isomorph.api.trace import trace
 
 __all__ = [
+    "CheckOptions",
+    "ConvertOptions",
+    "Limits",
+    "PairOptions",
+    "RuntimeOptions",
     "accept",
     "check",
     "convert",

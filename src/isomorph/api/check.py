@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.api.environment import load_options, open_loader
+from isomorph.api.options import CheckOptions
 from isomorph.core.budgets import stated_budgets
 
 if TYPE_CHECKING:
-    from isomorph.api.environment import Progress
+    from isomorph.api.options import Progress
     from isomorph.core.report import Report
     from isomorph.inputs.data_sets import DataSet
     from isomorph.measure.user_metric import UserMetric
@@ -22,30 +23,12 @@ def check(
     *,
     inputs: Any = None,  # noqa: ANN401
     data: str | Path | None = None,
-    metric: str | Callable[..., float] | None = None,
-    runtime: str | Mapping[str, str] | None = None,
-    settings: Mapping[str, str] | None = None,
     dims: Mapping[str, int] | None = None,
-    sizes: Mapping[str, Sequence[int]] | None = None,
     budget: Mapping[str, float] | float | None = None,
     seed: int = 0,
-    strict: bool = False,
-    only_given: bool = False,
     trust: bool = False,
     in_process: bool = False,
-    memory: int | None = None,
-    timeout: float | None = None,
-    bind_inputs: Mapping[str, str] | None = None,
-    bind_outputs: Mapping[str, str] | None = None,
-    layouts: Mapping[str, Sequence[int]] | None = None,
-    locate: bool = True,
-    align: bool | None = None,
-    quantization: bool | None = None,
-    profile: bool | None = False,
-    state: str | Path | None = None,
-    ops: Sequence[str] = (),
-    baseline: str | Path | None = None,
-    pair: str | None = None,
+    options: CheckOptions | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Are these two models the same function?
@@ -53,69 +36,60 @@ def check(
     ``reference`` and ``candidate`` are paths, ``module:factory`` words or live models; the
     reference may be a file of recorded outputs. Without a candidate, the model is compared with
     its own float64 oracle. ``inputs`` is a file, or arrays by input name. ``dims`` binds dynamic
-    axes; ``sizes`` are further sizes of them to try, by default a few for generated inputs.
-    ``quantization`` True measures every quantized tensor, however many there are; False none.
-    ``profile`` True keeps the error of every node, for the HTML page; None only where guilty nodes
-    are searched anyway.
+    axes, and ``budget`` replaces the derived budget of an output, or of all.
 
-    ``only_given`` restricts the question to the given inputs: a weight that differs without
-    effect on them is a finding, and does not change the verdict.
+    ``data`` is a test set instead of inputs: a folder of files of arrays, or one file with a
+    leading axis of samples. Each of them is judged, and those not clearly the same are examined.
 
-    ``data`` is a test set instead: a folder of files of arrays, or one file with a leading axis
-    of samples. Each of them is judged, and those not clearly the same are examined. ``metric`` is
-    a function of (outputs, sample), both arrays by name, or ``package.module:function``; it is
-    averaged on both sides.
-
-    ``baseline`` is a file of divergences that were examined and accepted (``isomorph accept``);
-    ``pair`` is the name under which it knows these two, otherwise their locations.
+    ``trust`` allows files and factories that run code. ``options`` has everything else.
     """
     from isomorph.checking.config import CheckConfig
     from isomorph.checking.interrupt import report_interrupted_load
     from isomorph.core.errors import UsageError
     from isomorph.store.baselines import read_baseline
 
+    options = options or CheckOptions()
     # Read first, so that a broken file fails before the check.
-    accepted = None if baseline is None else read_baseline(Path(baseline))
-    if only_given and inputs is None and data is None:
+    accepted = None if options.baseline is None else read_baseline(Path(options.baseline))
+    if options.only_given and inputs is None and data is None:
         raise UsageError(
             "NOTHING_GIVEN",
             "the question is restricted to the given inputs, and none are given",
             fix="give them with --inputs or --data, or leave out --only-given",
         )
-    samples, measured = _test_set(data, metric, inputs, memory=memory, trust=trust)
+    samples, metric = _test_set(data, inputs, options, trust=trust)
     if samples is not None and not all(map(_is_file, (reference, candidate))):
         inputs = samples.files[0]  # live models are traced with the first sample
-    check_options = CheckConfig(
+    config = CheckConfig(
         dims=dims or {},
-        sizes=sizes,
+        sizes=options.sizes,
         budgets=stated_budgets(budget),
         seed=seed,
-        strict=strict,
-        only_given=only_given,
-        bind_inputs=bind_inputs or {},
-        bind_outputs=bind_outputs or {},
-        layouts={name: tuple(axes) for name, axes in (layouts or {}).items()},
-        locate=locate,
-        look_into_loss=locate,
-        align=align,
-        quantization=quantization,
-        profile=profile,
+        strict=options.strict,
+        only_given=options.only_given,
+        bind_inputs=options.bind_inputs,
+        bind_outputs=options.bind_outputs,
+        layouts=options.axis_orders,
+        locate=options.locate,
+        look_into_loss=options.locate,
+        align=options.align,
+        quantization=options.quantization,
+        profile=options.profile,
         data=samples,
-        metric=measured,
+        metric=metric,
         trusted=tuple(str(each) for each in (reference, candidate) if trust and each is not None),
         on_progress=progress,
     )
-    stated = load_options(reference, candidate, trust=trust, state=state, ops=ops)
+    runtime = options.runtime
     loaded: list[Any] = []
     with (
-        report_interrupted_load(check_options, loaded),
+        report_interrupted_load(config, loaded),
         open_loader(
             in_process=in_process,
-            memory=memory,
-            timeout=timeout,
             runtime=runtime,
-            settings=settings,
-            options=stated,
+            options=load_options(
+                reference, candidate, trust=trust, state=runtime.state, ops=runtime.ops
+            ),
             inputs=inputs,
             on_progress=progress,
             handles=loaded,
@@ -127,16 +101,15 @@ def check(
         from isomorph.checking.baseline import apply_baseline
         from isomorph.checking.dispatch import run_check
 
-        report = run_check(loader, reference, candidate, check_options)
-    return apply_baseline(report, baseline, accepted, pair)
+        report = run_check(loader, reference, candidate, config)
+    return apply_baseline(report, options.baseline, accepted, options.pair)
 
 
 def _test_set(
     data: str | Path | None,
-    metric: str | Callable[..., float] | None,
     inputs: Any,  # noqa: ANN401
+    options: CheckOptions,
     *,
-    memory: int | None,
     trust: bool,
 ) -> tuple[DataSet | None, UserMetric | None]:
     from isomorph.core.errors import UsageError
@@ -144,16 +117,17 @@ def _test_set(
     from isomorph.measure.user_metric import user_metric
 
     if data is None:
-        if metric is None:
+        if options.metric is None:
             return None, None
         raise UsageError("BAD_OPTION", "a metric needs samples", fix="give them with --data")
     if inputs is not None:
         raise UsageError(
             "BAD_OPTION", "--inputs and --data are both given", fix="give one sample, or many"
         )
-    measured = None if metric is None else user_metric(metric, trust=trust)
+    metric = None if options.metric is None else user_metric(options.metric, trust=trust)
     # Arrays that no input takes are an error, unless a metric may use them, as labels.
-    return data_set(Path(data), memory=memory, spare=measured is not None), measured
+    memory = options.runtime.limits.memory
+    return data_set(Path(data), memory=memory, spare=metric is not None), metric
 
 
 def _is_file(source: Any) -> bool:  # noqa: ANN401

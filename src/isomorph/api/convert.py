@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.api.environment import load_options, open_loader
+from isomorph.api.options import ConvertOptions, RuntimeOptions
 
 if TYPE_CHECKING:
-    from isomorph.api.environment import Progress
+    from isomorph.api.options import Progress
     from isomorph.core.conversion import Conversion, Route
     from isomorph.inputs.data_sets import DataSet
 
@@ -23,17 +24,13 @@ def convert(
     quantize: str | None = None,
     data: str | Path | None = None,
     via: Sequence[str] = (),
-    opset: int | None = None,
     repair: bool = False,
     keep: bool = False,
     inputs: Any = None,  # noqa: ANN401
     dims: Mapping[str, int] | None = None,
-    sizes: Mapping[str, Sequence[int]] | None = None,
     seed: int = 0,
     trust: bool = False,
-    memory: int | None = None,
-    timeout: float | None = None,
-    state: str | Path | None = None,
+    options: ConvertOptions | None = None,
     progress: Progress | None = None,
 ) -> Conversion:
     """Take a model to another format or width, and prove every hop against the first model.
@@ -49,23 +46,25 @@ def convert(
     from isomorph.conversion.deliver import conversion_request, refuse_target, write_report
     from isomorph.reporters.json import as_json
 
-    samples = _samples(data, inputs, memory)
+    options = options or ConvertOptions()
+    limits, sizes, state = options.limits, options.sizes, options.state
+    samples = _samples(data, inputs, limits.memory)
     stated = load_options(source, trust=trust, state=state)
     recorded = {"data": data, "inputs": inputs, "dims": dims, "sizes": sizes, "seed": seed}
-    recorded |= {"state": state, "memory": memory, "timeout": timeout}
+    recorded |= {"state": state, "memory": limits.memory, "timeout": limits.timeout}
     request = conversion_request(
         target,
         to=to,
         width=quantize,
         via=via,
-        opset=opset,
+        opset=options.opset,
         repair=repair,
         keep=keep,
         options=stated,
         check_options=recorded,
     )
     refuse_target(request.output, source)
-    check_options = CheckConfig(
+    config = CheckConfig(
         dims=dims or {},
         sizes=sizes,
         seed=seed,
@@ -73,18 +72,17 @@ def convert(
         trusted=(str(source),) if trust else (),
         on_progress=progress,
     )
-    worker = ConverterWorker(memory=memory, timeout=timeout)
+    worker = ConverterWorker(memory=limits.memory, timeout=limits.timeout)
     try:
         with open_loader(
             in_process=False,
-            memory=memory,
-            timeout=timeout,
+            runtime=RuntimeOptions(limits=limits),
             options=stated,
             inputs=inputs,
             on_progress=progress,
         ) as loader:
             place = loader.written(source, worker.folder("live"))
-            done = convert_by_routes(place, request, loader, worker, check_options)
+            done = convert_by_routes(place, request, loader, worker, config)
             if not isinstance(source, (str, Path)):
                 # The temporary file of a live model is gone by now: no command repeats this.
                 done = replace(done, repeat="")

@@ -4,40 +4,42 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isomorph.api.options import RuntimeOptions
 from isomorph.core.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
     from isomorph.checking.loader import Loader
     from isomorph.sessions.host import Host
 
-Progress = Callable[[str, str], None]
-"""Called with a phase and a detail."""
-
 
 @contextmanager
 def open_loader(
     *,
     in_process: bool,
-    memory: int | None = None,
-    timeout: float | None = None,
+    runtime: RuntimeOptions | None = None,
     **stated: Any,  # noqa: ANN401
 ) -> Iterator[Loader]:
     """A loader whose models live in worker processes, or in this one; all end with the context."""
     from isomorph.checking.loader import Loader
-    from isomorph.sessions.host import Limits
+    from isomorph.sessions.host import Limits as HostLimits
     from isomorph.sessions.in_process import InProcessHost
     from isomorph.workers.worker_host import WorkerHost
 
+    runtime = runtime or RuntimeOptions()
     phases = ("load_seconds", "open_seconds", "run_seconds")
-    limits = Limits(memory_bytes=memory, **dict.fromkeys(phases if timeout else (), timeout or 0.0))
+    timeout = runtime.limits.timeout
+    limits = HostLimits(
+        memory_bytes=runtime.limits.memory,
+        **dict.fromkeys(phases if timeout else (), timeout or 0.0),
+    )
     host: Host = InProcessHost() if in_process else WorkerHost(limits)
     try:
-        loader = Loader(host=host, **stated)
+        loader = Loader(host=host, runtime=runtime.name, settings=runtime.settings, **stated)
         try:
             yield loader
         finally:

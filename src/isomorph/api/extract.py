@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.api.environment import load_options, open_loader
+from isomorph.api.options import PairOptions
 
 if TYPE_CHECKING:
-    from isomorph.api.environment import Progress
+    from isomorph.api.options import Progress
     from isomorph.core.extraction import Extraction
 
 
@@ -21,19 +22,11 @@ def extract(
     node: str | None = None,
     report: str | Path | None = None,
     inputs: Any = None,  # noqa: ANN401
-    runtime: str | Mapping[str, str] | None = None,
-    settings: Mapping[str, str] | None = None,
     dims: Mapping[str, int] | None = None,
     seed: int = 0,
     trust: bool = False,
     in_process: bool = False,
-    memory: int | None = None,
-    timeout: float | None = None,
-    bind_inputs: Mapping[str, str] | None = None,
-    bind_outputs: Mapping[str, str] | None = None,
-    layouts: Mapping[str, Sequence[int]] | None = None,
-    state: str | Path | None = None,
-    ops: Sequence[str] = (),
+    options: PairOptions | None = None,
     progress: Progress | None = None,
 ) -> Extraction:
     """Cut a faulty node out of both models, with its inputs, into the folder ``output``.
@@ -47,23 +40,24 @@ def extract(
     from isomorph.extraction.reported_node import reported_node
     from isomorph.reporters.extraction_readme import readme
 
-    check_options = CheckConfig(
+    options = options or PairOptions()
+    runtime = options.runtime
+    config = CheckConfig(
         dims=dims or {},
         seed=seed,
-        bind_inputs=bind_inputs or {},
-        bind_outputs=bind_outputs or {},
-        layouts={name: tuple(axes) for name, axes in (layouts or {}).items()},
+        bind_inputs=options.bind_inputs,
+        bind_outputs=options.bind_outputs,
+        layouts=options.axis_orders,
         on_progress=progress,
     )
     if node is None and report is not None:
         node = reported_node(Path(report))
     with open_loader(
         in_process=in_process,
-        memory=memory,
-        timeout=timeout,
         runtime=runtime,
-        settings=settings,
-        options=load_options(reference, candidate, trust=trust, state=state, ops=ops),
+        options=load_options(
+            reference, candidate, trust=trust, state=runtime.state, ops=runtime.ops
+        ),
         inputs=inputs,
         on_progress=progress,
     ) as loader:
@@ -74,8 +68,8 @@ def extract(
             reference=left,
             candidate=right,
             given=given,
-            options=check_options,
+            options=config,
             node=node,
-            ops=tuple(ops),
+            ops=tuple(runtime.ops),
         )
         return cut_out(request, Path(output), readme)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.api.environment import load_options, open_loader
+from isomorph.api.options import PairOptions
 from isomorph.core.budgets import stated_budgets
 
 if TYPE_CHECKING:
-    from isomorph.api.environment import Progress
+    from isomorph.api.options import Progress
     from isomorph.core.patch import Repair
     from isomorph.core.report import Report
 
@@ -21,21 +22,13 @@ def fix(
     *,
     output: str | Path | None = None,
     inputs: Any = None,  # noqa: ANN401
-    runtime: str | Mapping[str, str] | None = None,
-    settings: Mapping[str, str] | None = None,
     dims: Mapping[str, int] | None = None,
     budget: Mapping[str, float] | float | None = None,
     seed: int = 0,
     trust: bool = False,
     in_process: bool = False,
-    memory: int | None = None,
-    timeout: float | None = None,
-    bind_inputs: Mapping[str, str] | None = None,
-    bind_outputs: Mapping[str, str] | None = None,
-    layouts: Mapping[str, Sequence[int]] | None = None,
-    state: str | Path | None = None,
-    ops: Sequence[str] = (),
     keep_float: int | str | None = None,
+    options: PairOptions | None = None,
     progress: Progress | None = None,
 ) -> Repair:
     """Repair a candidate that is not the reference's function, and prove it by measuring.
@@ -52,28 +45,29 @@ def fix(
     from isomorph.checking.dispatch import open_pair
     from isomorph.repair.deliver import write_float_repair, write_repair
 
+    options = options or PairOptions()
+    runtime = options.runtime
     report: Report | None = None
     if candidate is None:
         from isomorph.store.reports import reported_models
 
         report, reference, candidate = reported_models(Path(reference))
-    check_options = CheckConfig(
+    config = CheckConfig(
         dims=dims or {},
         budgets=stated_budgets(budget),
         seed=seed,
-        bind_inputs=bind_inputs or {},
-        bind_outputs=bind_outputs or {},
-        layouts={name: tuple(axes) for name, axes in (layouts or {}).items()},
+        bind_inputs=options.bind_inputs,
+        bind_outputs=options.bind_outputs,
+        layouts=options.axis_orders,
         trusted=tuple(str(each) for each in (reference, candidate) if trust),
         on_progress=progress,
     )
     with open_loader(
         in_process=in_process,
-        memory=memory,
-        timeout=timeout,
         runtime=runtime,
-        settings=settings,
-        options=load_options(reference, candidate, trust=trust, state=state, ops=ops),
+        options=load_options(
+            reference, candidate, trust=trust, state=runtime.state, ops=runtime.ops
+        ),
         inputs=inputs,
         on_progress=progress,
     ) as loader:
@@ -82,6 +76,6 @@ def fix(
         given = loader.sample(left.model.graph.inputs)
         path = Path(output) if output is not None else None
         if keep_float is None:
-            return write_repair(left, right, given, check_options, path, report=report)
+            return write_repair(left, right, given, config, path, report=report)
         count = None if keep_float == "auto" else int(keep_float)
-        return write_float_repair(left, right, given, check_options, output=path, count=count)
+        return write_float_repair(left, right, given, config, output=path, count=count)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from isomorph.api.environment import load_options, open_loader
 
 if TYPE_CHECKING:
-    from isomorph.api.environment import Progress
+    from isomorph.api.options import Progress
     from isomorph.core.lint import Lint
 
 

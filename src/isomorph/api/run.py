@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.api.environment import load_options, open_loader
+from isomorph.api.options import RuntimeOptions
 
 if TYPE_CHECKING:
-    from isomorph.api.environment import Progress
+    from isomorph.api.options import Progress
     from isomorph.core.trace import Trace
 
 
@@ -17,30 +17,23 @@ def run(
     model: Any,  # noqa: ANN401
     *,
     inputs: Any = None,  # noqa: ANN401
-    runtime: str | None = None,
-    settings: Mapping[str, str] | None = None,
     dims: Mapping[str, int] | None = None,
     seed: int = 0,
     fetch: Sequence[str] = (),
     everything: bool = False,
     trust: bool = False,
     in_process: bool = False,
-    memory: int | None = None,
-    timeout: float | None = None,
-    state: str | Path | None = None,
-    ops: Sequence[str] = (),
+    options: RuntimeOptions | None = None,
     progress: Progress | None = None,
 ) -> Trace:
     """The outputs of a model, the tensors named in ``fetch``, or every tensor of its graph."""
     from isomorph.checking.loader import trace
 
+    options = options or RuntimeOptions()
     with open_loader(
         in_process=in_process,
-        memory=memory,
-        timeout=timeout,
-        runtime=runtime,
-        settings=settings,
-        options=load_options(model, trust=trust, state=state, ops=ops),
+        runtime=options,
+        options=load_options(model, trust=trust, state=options.state, ops=options.ops),
         inputs=inputs,
         on_progress=progress,
     ) as loader:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.api.environment import load_options, open_loader
+from isomorph.api.options import RuntimeOptions
 
 if TYPE_CHECKING:
-    from isomorph.api.environment import Progress
+    from isomorph.api.options import Progress
     from isomorph.core.recording import Record
 
 
@@ -18,17 +19,12 @@ def trace(
     *,
     output: str | Path | None = None,
     inputs: Any = None,  # noqa: ANN401
-    runtime: str | None = None,
-    settings: Mapping[str, str] | None = None,
     dims: Mapping[str, int] | None = None,
     oracle: bool = True,
     seed: int = 0,
     trust: bool = False,
     in_process: bool = False,
-    memory: int | None = None,
-    timeout: float | None = None,
-    state: str | Path | None = None,
-    ops: Sequence[str] = (),
+    options: RuntimeOptions | None = None,
     progress: Progress | None = None,
 ) -> Record:
     """Every tensor of one run with its inputs, and, with ``oracle``, its float64 oracle.
@@ -40,13 +36,11 @@ def trace(
     from isomorph.measure.trace_recorder import record
     from isomorph.store.trace_files import save_record
 
+    options = options or RuntimeOptions()
     with open_loader(
         in_process=in_process,
-        memory=memory,
-        timeout=timeout,
-        runtime=runtime,
-        settings=settings,
-        options=load_options(model, trust=trust, state=state, ops=ops),
+        runtime=options,
+        options=load_options(model, trust=trust, state=options.state, ops=options.ops),
         inputs=inputs,
         on_progress=progress,
     ) as loader:

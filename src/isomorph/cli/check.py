@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from isomorph.cli import options
-from isomorph.cli.option_groups import InputOptions, LoadOptions, PairOptions, given
+from isomorph.cli.option_groups import InputFlags, LoadFlags, PairFlags, arguments, given
 
 
 def check(
@@ -28,7 +28,7 @@ def check(
         ),
     ] = None,
     *,
-    input_options: InputOptions,
+    input_flags: InputFlags,
     data: Annotated[
         Path | None,
         Option("--data", help="Many samples: a folder of array files, or one with a sample axis."),
@@ -43,7 +43,7 @@ def check(
     ] = None,
     dims: options.Sizes = None,
     budget: options.Budget = None,
-    pair_options: PairOptions,
+    pair_flags: PairFlags,
     locate: Annotated[
         bool | None,
         Option(
@@ -86,7 +86,7 @@ def check(
         bool,
         Option("--only-given", help="Ask about the given inputs alone, not the whole function."),
     ] = False,
-    load_options: LoadOptions,
+    load_flags: LoadFlags,
     format: options.Format = "terminal",  # noqa: A002 - the word on the command line
     output: options.Output = None,
     debug: options.Debug = False,
@@ -117,15 +117,20 @@ def check(
         profile=profile,
         baseline=baseline,
         pair=pair,
-        **input_options.options,
-        **pair_options.options,
-        **load_options.options,
+        **input_flags.options,
+        **pair_flags.options,
+        **load_flags.options,
     )
     if reference is None or (candidate is None and project.names_pair(reference)):
         return project.run(reference, reporter, output, usual=usual, stated=stated)
     refuse_page_on_terminal(reporter, output)
-    check_target(output, reference, candidate, input_options.inputs, data, load_options.state)
+    check_target(output, reference, candidate, input_flags.inputs, data, load_flags.state)
     with show_report_on_interrupt(reporter, output), Progress() as progress:
-        report = api.check(reference, candidate, progress=progress, **{**usual, **stated})
+        report = api.check(
+            reference,
+            candidate,
+            progress=progress,
+            **arguments(api.CheckOptions, {**usual, **stated}),
+        )
     show_report(report, reporter, output)
     return report.exit_code

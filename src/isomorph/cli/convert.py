@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from isomorph.cli import options
-from isomorph.cli.option_groups import InputOptions
+from isomorph.cli.option_groups import InputFlags
 
 if TYPE_CHECKING:
     from isomorph.core.conversion import Route
@@ -48,7 +48,7 @@ def convert(
         bool, Option("--keep", help="Write the model even where it is not proven.")
     ] = False,
     plan: Annotated[bool, Option("--plan", help="Only show the routes, the best first.")] = False,
-    input_options: InputOptions,
+    input_flags: InputFlags,
     dims: options.Sizes = None,
     trust: options.Trust = False,
     state: options.State = None,
@@ -87,16 +87,19 @@ def convert(
             quantize=quantize,
             data=data,
             via=stops,
-            opset=opset,
             repair=repair,
             keep=keep,
-            sizes=options.sizes(dims),
             trust=trust,
-            state=state,
-            memory=options.memory_bytes(memory),
-            timeout=options.seconds(timeout),
+            options=api.ConvertOptions(
+                opset=opset,
+                sizes=options.sizes(dims),
+                state=state,
+                limits=api.Limits(
+                    memory=options.memory_bytes(memory), timeout=options.seconds(timeout)
+                ),
+            ),
             progress=progress,
-            **input_options.options,
+            **input_flags.options,
         )
     if format == "json":
         write(as_json(conversion), None)

@@ -71,8 +71,12 @@ def _check_export(
     rule = "─" * 72
     write(f"{rule}\n{title}\n$ isomorph check {reference.name} {candidate.name}\n", None)
     with Progress() as progress:
-        report = api.check(reference, candidate, profile=page, align=page or None,
-                           progress=progress)  # fmt: skip
+        report = api.check(
+            reference,
+            candidate,
+            options=api.CheckOptions(profile=page, align=page or None),
+            progress=progress,
+        )
     write(registry.reporter("json").render(report), folder / f"{candidate.stem}.json")
     show_report(report, registry.reporter("terminal"), None)
     gaps = [one.observed.distance.max_rel for one in report.outputs if one.observed]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from isomorph.cli import options
-from isomorph.cli.option_groups import InputOptions, LoadOptions, PairOptions
+from isomorph.cli.option_groups import InputFlags, LoadFlags, PairFlags, arguments
 
 if TYPE_CHECKING:
     from isomorph.core.extraction import Extraction
@@ -27,9 +27,9 @@ def extract(
         Path | None,
         Option("--report", metavar="JSON", help="Take the node from this report's first finding."),
     ] = None,
-    input_options: InputOptions,
-    pair_options: PairOptions,
-    load_options: LoadOptions,
+    input_flags: InputFlags,
+    pair_flags: PairFlags,
+    load_flags: LoadFlags,
     debug: options.Debug = False,
 ) -> int:
     """Cut the guilty node out of both models, for a bug report.
@@ -44,7 +44,7 @@ def extract(
     from isomorph.core.escaping import printable
     from isomorph.store.targets import refuse_overwriting
 
-    refuse_overwriting(output, reference, candidate, input_options.inputs, load_options.state)
+    refuse_overwriting(output, reference, candidate, input_flags.inputs, load_flags.state)
     with Progress() as progress:
         found = api.extract(
             reference,
@@ -53,9 +53,10 @@ def extract(
             node=node,
             report=report,
             progress=progress,
-            **input_options.options,
-            **pair_options.options,
-            **load_options.options,
+            **arguments(
+                api.PairOptions,
+                {**input_flags.options, **pair_flags.options, **load_flags.options},
+            ),
         )
     write("\n".join(printable(line, limit=2000) for line in lines(found)), None)
     return found.exit_code

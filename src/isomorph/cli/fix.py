@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from isomorph.cli import options
-from isomorph.cli.option_groups import InputOptions, LoadOptions, PairOptions
+from isomorph.cli.option_groups import InputFlags, LoadFlags, PairFlags, arguments
 
 
 def fix(
@@ -45,10 +45,10 @@ def fix(
             help="Keep the worst N nodes of a quantized candidate in float, or as few as needed.",
         ),
     ] = None,
-    input_options: InputOptions,
+    input_flags: InputFlags,
     budget: options.Budget = None,
-    pair_options: PairOptions,
-    load_options: LoadOptions,
+    pair_flags: PairFlags,
+    load_flags: LoadFlags,
     debug: options.Debug = False,
 ) -> int:
     """Repair the candidate by patches that are proven by measuring.
@@ -83,9 +83,10 @@ def fix(
             budget=options.budgets(budget),
             keep_float=keep_float,
             progress=progress,
-            **input_options.options,
-            **pair_options.options,
-            **load_options.options,
+            **arguments(
+                api.PairOptions,
+                {**input_flags.options, **pair_flags.options, **load_flags.options},
+            ),
         )
     if format_ == "json":
         from isomorph.reporters.json import as_json

@@ -8,11 +8,15 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from typing import Any, get_type_hints
 
+from isomorph.api.options import CheckOptions, Limits, PairOptions, RuntimeOptions
 from isomorph.cli import options as cli_options
+
+_KEYWORDS = ("inputs", "data", "dims", "budget", "seed", "trust", "in_process")
+"""What the verbs take as keywords of their own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InputOptions:
+class InputFlags:
     """Inputs, sizes of dynamic axes and the seed."""
 
     inputs: cli_options.Inputs = None
@@ -26,7 +30,7 @@ class InputOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SingleRuntimeOptions:
+class RuntimeFlags:
     """Runtime and settings of a command with one model."""
 
     runtime: cli_options.RuntimeName = None
@@ -39,7 +43,7 @@ class SingleRuntimeOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PairOptions:
+class PairFlags:
     """Runtimes of both models, and how their inputs and outputs correspond."""
 
     runtime: cli_options.Runtime = None
@@ -61,7 +65,7 @@ class PairOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoadOptions:
+class LoadFlags:
     """Permissions and resources for loading and running models."""
 
     trust: cli_options.Trust = False
@@ -82,6 +86,20 @@ class LoadOptions:
             memory=cli_options.memory_bytes(self.memory),
             timeout=cli_options.seconds(self.timeout),
         )
+
+
+def arguments(
+    kind: type[CheckOptions | PairOptions | RuntimeOptions], stated: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The stated options as keywords of a verb, grouped in the ``kind`` of options it takes."""
+    left = dict(stated)
+    keywords = {name: left.pop(name) for name in _KEYWORDS if name in left}
+    limits = Limits(**{name: left.pop(name) for name in ("memory", "timeout") if name in left})
+    loading = {name: left.pop(name) for name in ("settings", "state", "ops") if name in left}
+    runtime = RuntimeOptions(name=left.pop("runtime", None), limits=limits, **loading)
+    if issubclass(kind, RuntimeOptions):
+        return {**keywords, "options": runtime}
+    return {**keywords, "options": kind(runtime=runtime, **left)}
 
 
 def given(**options: Any) -> dict[str, Any]:  # noqa: ANN401

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from isomorph.cli import options
-from isomorph.cli.option_groups import InputOptions, LoadOptions, SingleRuntimeOptions
+from isomorph.cli.option_groups import InputFlags, LoadFlags, RuntimeFlags, arguments
 from isomorph.core.escaping import printable
 from isomorph.reporters.table import columns, shape_text
 
@@ -22,15 +22,15 @@ HEAD = ("tensor", "type", "shape", "min", "max", "mean", "NaN", "Inf")
 def run(
     model: options.ModelWord,
     *,
-    input_options: InputOptions,
+    input_flags: InputFlags,
     fetch: Annotated[
         list[str] | None, Option("--fetch", metavar="TENSOR", help="Any tensor; repeatable.")
     ] = None,
     everything: Annotated[
         bool, Option("--all", help="Every tensor, not the outputs only.")
     ] = False,
-    runtime_options: SingleRuntimeOptions,
-    load_options: LoadOptions,
+    runtime_flags: RuntimeFlags,
+    load_flags: LoadFlags,
     output: Annotated[
         Path | None,
         Option("--output", "-o", help="Write arrays: .npz, .safetensors, or a folder for a trace."),
@@ -43,7 +43,7 @@ def run(
     from isomorph.cli.progress import Progress
     from isomorph.store.targets import refuse_overwriting
 
-    refuse_overwriting(output, model, input_options.inputs, load_options.state)
+    refuse_overwriting(output, model, input_flags.inputs, load_flags.state)
     notes: tuple[str, ...] = ()
     with Progress() as progress:
         trace = api.run(
@@ -51,9 +51,10 @@ def run(
             fetch=tuple(fetch or ()),
             everything=everything,
             progress=progress,
-            **input_options.options,
-            **runtime_options.options,
-            **load_options.options,
+            **arguments(
+                api.RuntimeOptions,
+                {**input_flags.options, **runtime_flags.options, **load_flags.options},
+            ),
         )
         if output is not None:
             progress("writing", str(output))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from isomorph.cli import options
-from isomorph.cli.option_groups import InputOptions, LoadOptions, SingleRuntimeOptions
+from isomorph.cli.option_groups import InputFlags, LoadFlags, RuntimeFlags, arguments
 
 if TYPE_CHECKING:
     from isomorph.core.recording import Record
@@ -18,13 +18,13 @@ def trace(
     model: options.ModelWord,
     *,
     output: options.Folder,
-    input_options: InputOptions,
-    runtime_options: SingleRuntimeOptions,
+    input_flags: InputFlags,
+    runtime_flags: RuntimeFlags,
     oracle: Annotated[
         bool,
         Option("--oracle/--no-oracle", help="Record the float64 oracle and its budget, too."),
     ] = True,
-    load_options: LoadOptions,
+    load_flags: LoadFlags,
     debug: options.Debug = False,
 ) -> int:
     """Record a run with all its tensors, to compare it elsewhere.
@@ -38,16 +38,17 @@ def trace(
     from isomorph.core.escaping import printable
     from isomorph.store.targets import refuse_overwriting
 
-    refuse_overwriting(output, model, input_options.inputs, load_options.state)
+    refuse_overwriting(output, model, input_flags.inputs, load_flags.state)
     with Progress() as progress:
         record = api.trace(
             model,
             output=output,
             oracle=oracle,
             progress=progress,
-            **input_options.options,
-            **runtime_options.options,
-            **load_options.options,
+            **arguments(
+                api.RuntimeOptions,
+                {**input_flags.options, **runtime_flags.options, **load_flags.options},
+            ),
         )
     write("\n".join(printable(line, limit=2000) for line in lines(record, output)), None)
     return 0

@@ -51,7 +51,12 @@ def report(tmp_path, monkeypatch):
     path = tmp_path / "network.onnx"
     onnx.save(network(), path)
     settings = {"candidate.deterministic": "yes"}
-    return isomorph.check(path, path, settings=settings, in_process=True)
+    return isomorph.check(
+        path,
+        path,
+        in_process=True,
+        options=isomorph.CheckOptions(runtime=isomorph.RuntimeOptions(settings=settings)),
+    )
 
 
 def test_the_guilty_optimizer_is_named_with_the_setting_that_switches_it_off(report):

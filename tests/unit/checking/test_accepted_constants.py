@@ -32,9 +32,9 @@ RIGHT = two(FIRST, SECOND)
 KNOWN = two(spoiled(FIRST, (2, 3), 1.05), SECOND)
 
 
-def checked(candidate, **options):
-    options = {"inputs": DEAD, "pair": "p", **options}
-    return isomorph.check(RIGHT, candidate, in_process=True, **options)
+def checked(candidate, baseline=None, inputs=DEAD):
+    options = isomorph.CheckOptions(pair="p", baseline=baseline)
+    return isomorph.check(RIGHT, candidate, inputs=inputs, in_process=True, options=options)
 
 
 @pytest.fixture

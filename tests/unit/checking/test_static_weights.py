@@ -62,7 +62,12 @@ def test_the_input_in_the_report_shows_it(tmp_path):
 
 def test_only_given_restricts_the_question():
     candidate = linear(spoiled(POSITIVE, (2, 3), 1.01))
-    report = checked(linear(POSITIVE), candidate, inputs={"x": DEAD}, only_given=True)
+    report = checked(
+        linear(POSITIVE),
+        candidate,
+        inputs={"x": DEAD},
+        options=isomorph.CheckOptions(only_given=True),
+    )
     assert report.verdict is isomorph.Verdict.EQUIVALENT
     assert report.only_given
     assert differing(report)
@@ -72,7 +77,7 @@ def test_only_given_restricts_the_question():
 
 def test_only_given_needs_inputs():
     with pytest.raises(UsageError, match="none are given"):
-        checked(linear(POSITIVE), linear(POSITIVE), only_given=True)
+        checked(linear(POSITIVE), linear(POSITIVE), options=isomorph.CheckOptions(only_given=True))
 
 
 def test_a_stated_budget_that_holds_is_not_overruled():

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from isomorph import api
@@ -59,17 +61,20 @@ def test_the_words_reach_the_api(answers):
     assert main(line) == 0
     assert asked["models"] == ("a.pt2", "b.onnx")
     assert str(asked["inputs"]) == "x.npz"
-    assert str(asked["state"]) == "w.safetensors"
-    assert {key: asked[key] for key in ("runtime", "settings", "dims", "budget", "memory")} == {
-        "runtime": {"candidate": "onnxruntime"},
-        "settings": {"candidate.threads": "2"},
-        "dims": {"batch": 3},
-        "budget": {"y": 0.5},
-        "memory": 2**30,
-    }
-    assert (asked["bind_inputs"], asked["bind_outputs"]) == ({"x": "z"}, {"y": "w"})
-    assert (asked["seed"], asked["timeout"]) == (4, 9.0)
-    assert asked["strict"] is asked["trust"] is asked["in_process"] is True
+    assert (asked["dims"], asked["budget"], asked["seed"]) == ({"batch": 3}, {"y": 0.5}, 4)
+    assert asked["trust"] is asked["in_process"] is True
+    assert asked["options"] == api.CheckOptions(
+        align=None,
+        strict=True,
+        bind_inputs={"x": "z"},
+        bind_outputs={"y": "w"},
+        runtime=api.RuntimeOptions(
+            name={"candidate": "onnxruntime"},
+            settings={"candidate.threads": "2"},
+            state=Path("w.safetensors"),
+            limits=api.Limits(memory=2**30, timeout=9.0),
+        ),
+    )
 
 
 def test_an_error_of_ours_is_its_own_lines(answers, capsys):
@@ -135,6 +140,6 @@ def test_what_is_stated_goes_before_the_project_file_even_if_it_is_the_default(
     monkeypatch.chdir(tmp_path)
     asked = answers(_report(Verdict.EQUIVALENT))
     assert main(["check", "p"]) == 0
-    assert (asked["seed"], asked["locate"]) == (7, False)
+    assert (asked["seed"], asked["options"].locate) == (7, False)
     assert main(["check", "p", "--seed", "0", "--locate"]) == 0
-    assert (asked["seed"], asked["locate"]) == (0, True)
+    assert (asked["seed"], asked["options"].locate) == (0, True)

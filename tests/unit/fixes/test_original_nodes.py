@@ -86,7 +86,7 @@ def test_a_wrong_shape_that_the_file_declares_is_declared_anew(tmp_path):
         return model(nodes, {"x": [2, 4, 4]}, {"y": declared}, {"s": np.array(sizes)})
 
     sides = cut([4, 8], [4, 8]), cut([2, 16], [2, 16])
-    check(tmp_path, *sides, inputs={"x": X}, locate=False)
+    check(tmp_path, *sides, inputs={"x": X}, options=api.CheckOptions(locate=False))
     paths = tmp_path / "reference.onnx", tmp_path / "candidate.onnx"
     assert api.fix(*paths, output=tmp_path / "f.onnx", inputs={"x": X}, in_process=True).repaired
     dims = onnx.load(tmp_path / "f.onnx").graph.output[0].type.tensor_type.shape.dim

@@ -46,8 +46,13 @@ def test_the_function_is_the_meaning(ops, tmp_path):
     onnx.save(model(0.5), path)
     x = np.array([[-1.0, 2.0, -3.0, 0.5]] * 3, np.float32)
     with pytest.raises(isomorph.IsomorphError, match="Bend"):
-        isomorph.run(path, inputs={"x": x}, runtime="onnx_oracle")
-    found = isomorph.run(path, inputs={"x": x}, runtime="onnx_oracle", ops=[ops], trust=True)
+        isomorph.run(path, inputs={"x": x}, options=isomorph.RuntimeOptions(name="onnx_oracle"))
+    found = isomorph.run(
+        path,
+        inputs={"x": x},
+        trust=True,
+        options=isomorph.RuntimeOptions(name="onnx_oracle", ops=[ops]),
+    )
     right = np.exp(np.where(x > 0, x, 0.5 * np.sin(x.astype(np.float64))))
     np.testing.assert_allclose(found.tensors["y"], right, rtol=1e-12)
 
@@ -56,9 +61,14 @@ def test_a_check_names_a_custom_node_and_its_attribute(ops, tmp_path):
     for name, by in (("ref", 0.5), ("cand", 0.7)):
         onnx.save(model(by), tmp_path / f"{name}.onnx")
     report = isomorph.check(
-        tmp_path / "ref.onnx", tmp_path / "cand.onnx", runtime="onnx_oracle", ops=[ops],
-        trust=True, in_process=True,
-    )  # fmt: skip
+        tmp_path / "ref.onnx",
+        tmp_path / "cand.onnx",
+        trust=True,
+        in_process=True,
+        options=isomorph.CheckOptions(
+            runtime=isomorph.RuntimeOptions(name="onnx_oracle", ops=[ops])
+        ),
+    )
     assert report.verdict == "divergent"
     first = report.findings[0]
     assert (first.code, first.cause) == ("GUILTY_NODE", "attribute")
@@ -69,9 +79,15 @@ def test_a_part_with_a_custom_node_is_cut_out_with_its_meaning(ops, tmp_path):
     for name, by in (("ref", 0.5), ("cand", 0.7)):
         onnx.save(model(by), tmp_path / f"{name}.onnx")
     found = isomorph.extract(
-        tmp_path / "ref.onnx", tmp_path / "cand.onnx", output=tmp_path / "part",
-        runtime="onnx_oracle", ops=[ops], trust=True, in_process=True,
-    )  # fmt: skip
+        tmp_path / "ref.onnx",
+        tmp_path / "cand.onnx",
+        output=tmp_path / "part",
+        trust=True,
+        in_process=True,
+        options=isomorph.PairOptions(
+            runtime=isomorph.RuntimeOptions(name="onnx_oracle", ops=[ops])
+        ),
+    )
     assert found.shows
     assert found.nodes == 1
     assert found.command.endswith(f"--ops {ops} --trust")
@@ -80,7 +96,7 @@ def test_a_part_with_a_custom_node_is_cut_out_with_its_meaning(ops, tmp_path):
 def test_foreign_code_needs_trust(ops, tmp_path):
     onnx.save(model(0.5), tmp_path / "m.onnx")
     with pytest.raises(RefusedError) as caught:
-        isomorph.run(tmp_path / "m.onnx", ops=[ops])
+        isomorph.run(tmp_path / "m.onnx", options=isomorph.RuntimeOptions(ops=[ops]))
     assert caught.value.code == "OPS_NEED_TRUST"
     assert caught.value.exit_code == 4
 

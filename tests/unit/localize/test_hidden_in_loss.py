@@ -82,7 +82,9 @@ def test_a_scale_that_few_outputs_listen_to_is_found_named_and_repaired(tmp_path
 def test_without_looking_for_nodes_the_outputs_and_the_weights_decide(tmp_path, plain):
     times = np.where(np.arange(16) == 5, 3.0, 1.0)
     broken = _quantized(tmp_path / "broken.onnx", times)
-    report = isomorph.check(plain, broken, inputs={"x": X}, in_process=True, locate=False)
+    report = isomorph.check(
+        plain, broken, inputs={"x": X}, in_process=True, options=isomorph.CheckOptions(locate=False)
+    )
     assert report.outputs[0].verdict == "degraded", "no output is beyond its loss"
     assert report.verdict == "divergent", "a channel of the weight is"
     assert report.findings[0].code == "CONSTANT_DIFFERS"

@@ -173,10 +173,10 @@ def test_many_tensors_are_listed_and_measured_only_when_asked(
     assert unmeasured(listed) == ["quantization table"]
     assert len(listed.quantization) == 10
     assert all(row.sqnr_db is None and row.scale[0] > 0 for row in listed.quantization)
-    asked = checked(*pair, inputs, quantization=True)
+    asked = checked(*pair, inputs, options=api.CheckOptions(quantization=True))
     assert unmeasured(asked) == []
     assert all(row.sqnr_db is not None for row in asked.quantization)
-    assert checked(*pair, inputs, quantization=False).quantization == ()
+    assert checked(*pair, inputs, options=api.CheckOptions(quantization=False)).quantization == ()
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,9 @@ def test_the_one_bad_quantizer_is_confirmed_in_float(
     quantized_networks, inputs, form, name, change
 ):
     faulty = edited(quantized_networks / f"{form}.onnx", name, change)
-    report = checked(quantized_networks / "net.onnx", faulty, inputs, quantization=True)
+    report = checked(
+        quantized_networks / "net.onnx", faulty, inputs, options=api.CheckOptions(quantization=True)
+    )
     gains = {row.tensor: row.gain for row in report.quantization if row.gain is not None}
     guilty = max(gains, key=gains.get)
     assert guilty.startswith(name.partition("_")[0])
@@ -214,7 +216,10 @@ def test_no_tensor_is_tried_in_float_unless_asked(quantized_networks, inputs):
     report = checked(quantized_networks / "net.onnx", quantized_networks / "qdq.onnx", inputs)
     assert [row.gain for row in report.quantization if row.gain is not None] == []
     alone = api.check(
-        quantized_networks / "qdq.onnx", inputs=inputs, in_process=True, quantization=True
+        quantized_networks / "qdq.onnx",
+        inputs=inputs,
+        in_process=True,
+        options=api.CheckOptions(quantization=True),
     )
     assert alone.quantization
     assert [row.gain for row in alone.quantization if row.gain is not None] == []

@@ -54,16 +54,28 @@ def test_a_frozen_batch_is_found_without_being_asked_for(free, tmp_path):
 
 def test_sizes_beyond_the_limit_are_told(free):
     most = SIZE_COMBINATIONS.most
-    tried = isomorph.check(free, free, sizes={"batch": range(1, most + 1)}, in_process=True)
+    tried = isomorph.check(
+        free,
+        free,
+        in_process=True,
+        options=isomorph.CheckOptions(sizes={"batch": range(1, most + 1)}),
+    )
     assert SIZE_COMBINATIONS.left_out not in {each.what for each in tried.skipped}
-    more = isomorph.check(free, free, sizes={"batch": range(1, most + 2)}, in_process=True)
+    more = isomorph.check(
+        free,
+        free,
+        in_process=True,
+        options=isomorph.CheckOptions(sizes={"batch": range(1, most + 2)}),
+    )
     assert more.coverage.inputs == tried.coverage.inputs
     assert SIZE_COMBINATIONS.left_out in {each.what for each in more.skipped}
 
 
 def test_sizes_that_are_stated_are_the_ones_tried(free, tmp_path):
     frozen = model(tmp_path / "frozen.onnx", [2, 12])
-    report = isomorph.check(free, frozen, sizes={"batch": (8, 2, 4)}, in_process=True)
+    report = isomorph.check(
+        free, frozen, in_process=True, options=isomorph.CheckOptions(sizes={"batch": (8, 2, 4)})
+    )
     assert finding(report).evidence == {
         "smallest": {"batch": 4},
         "wrong": [{"batch": 4}, {"batch": 8}],
@@ -82,11 +94,15 @@ def cut(path, length):
 
 def test_sizes_that_are_stated_are_tried_although_the_usual_ones_differ(tmp_path):
     whole, part = cut(tmp_path / "whole.onnx", 1000), cut(tmp_path / "part.onnx", 1)
-    report = isomorph.check(whole, part, sizes={"rows": (5, 1, 3)}, in_process=True)
+    report = isomorph.check(
+        whole, part, in_process=True, options=isomorph.CheckOptions(sizes={"rows": (5, 1, 3)})
+    )
     assert report.verdict == "divergent"
     assert finding(report).summary.startswith("the models agree at rows=1, and not at rows=3")
     assert finding(report).evidence["smallest"] == {"rows": 3}
-    usual = isomorph.check(whole, part, sizes={"rows": (1,)}, in_process=True)
+    usual = isomorph.check(
+        whole, part, in_process=True, options=isomorph.CheckOptions(sizes={"rows": (1,)})
+    )
     assert "agree at rows=1, and not at the usual sizes" in finding(usual).summary
 
 

@@ -27,7 +27,7 @@ def path(tmp_path):
 
 
 def lines(path, about):
-    found = isomorph.run(path, settings={"log_about": about})
+    found = isomorph.run(path, options=isomorph.RuntimeOptions(settings={"log_about": about}))
     return found.environment.facts["log lines"].splitlines()
 
 
@@ -46,7 +46,7 @@ def test_nothing_is_said_of_what_does_not_exist(path):
 
 def test_a_list_that_is_none_is_refused(path):
     with pytest.raises(UsageError, match="log_about"):
-        isomorph.run(path, settings={"log_about": "[1, 2]"})
+        isomorph.run(path, options=isomorph.RuntimeOptions(settings={"log_about": "[1, 2]"}))
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,12 @@ def path(tmp_path_factory):
 def checked(path, **settings):
     stated = {f"candidate.{key}": value for key, value in settings.items()}
     return isomorph.check(
-        path, path, runtime={"candidate": "openvino"}, settings=stated, in_process=True
+        path,
+        path,
+        in_process=True,
+        options=isomorph.CheckOptions(
+            runtime=isomorph.RuntimeOptions(name={"candidate": "openvino"}, settings=stated)
+        ),
     )
 
 
@@ -58,9 +63,15 @@ def test_a_fault_of_the_graph_is_found_through_it_too(path, tmp_path):
 
     onnx.save(planted("slope"), tmp_path / "wrong.onnx")
     report = isomorph.check(
-        path, tmp_path / "wrong.onnx", runtime={"candidate": "openvino"},
-        settings={"candidate.precision": "f32"}, in_process=True,
-    )  # fmt: skip
+        path,
+        tmp_path / "wrong.onnx",
+        in_process=True,
+        options=isomorph.CheckOptions(
+            runtime=isomorph.RuntimeOptions(
+                name={"candidate": "openvino"}, settings={"candidate.precision": "f32"}
+            )
+        ),
+    )
     assert (report.findings[0].node, report.findings[0].cause) == ("act1", "attribute")
 
 
@@ -83,9 +94,11 @@ def test_integers_and_truths_come_back_as_they_are(tmp_path):
     onnx.save(model, tmp_path / "m.onnx")
     x = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
     found = isomorph.run(
-        tmp_path / "m.onnx", inputs={"i": np.array([2, 0]), "x": x}, runtime="openvino",
-        settings={"precision": "f32"}, in_process=True,
-    ).tensors  # fmt: skip
+        tmp_path / "m.onnx",
+        inputs={"i": np.array([2, 0]), "x": x},
+        in_process=True,
+        options=isomorph.RuntimeOptions(name="openvino", settings={"precision": "f32"}),
+    ).tensors
     assert found["best"].dtype == np.int64
     assert found["best"].tolist() == x.argmax(1).tolist()
     assert found["above"].dtype == bool
