@@ -11,17 +11,21 @@ from isomorph.core.trace import Capabilities
 
 OPS = {
     "Sin": np.sin,
+    "Cos": np.cos,
+    "Neg": np.negative,
     "Add": np.add,
     "Mul": np.multiply,
     "Transpose": np.transpose,
     "Identity": lambda array: array,
     "ReduceSum": lambda array: np.asarray(array.sum()),
+    "SumOfRows": lambda array: array.sum(axis=1, keepdims=True),
+    "SumOfColumns": lambda array: array.sum(axis=0, keepdims=True),
 }
 
 
 def node(op, inputs, output, **changes):
     return Node(
-        name=changes.pop("name", f"make_{output}"), op=op, native_op=op,
+        name=changes.pop("name", f"make_{output}"), op=op, native_op=changes.pop("native_op", op),
         inputs=tuple(inputs), outputs=(output,), **changes,
     )  # fmt: skip
 
@@ -52,7 +56,7 @@ class Session:
         makers = {name: each for each in self.graph.nodes for name in each.outputs}
         values = {**self.stored, **feeds}
         for each in self._needed(makers, values, fetch):
-            result = OPS[each.op](*(values[name] for name in each.inputs))
+            result = OPS[each.native_op](*(values[name] for name in each.inputs))
             if noise is not None and noise.rounding:
                 seed = zlib.crc32(f"{noise.seed} {each.name}".encode())
                 step = np.random.default_rng(seed).normal(size=np.shape(result))
