@@ -72,8 +72,10 @@ def _failure_message(report: Report, path: Path) -> str:
 
 def _python_call(report: Report) -> str | None:
     """The call that repairs a file made from a live model, which no command line can name."""
+    from isomorph.core.report import ModelForm
+
     reference, candidate = ([m for m in report.models if m.role == role] for role in _ROLES)
-    if not reference or not candidate or candidate[0].live:
+    if not reference or not candidate or candidate[0].form == ModelForm.LIVE:
         return None
     target = f"repaired{Path(candidate[0].location).suffix}"
     return f"isomorph.fix(reference, candidate, output={target!r})"

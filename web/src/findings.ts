@@ -228,7 +228,7 @@ function copyable(command: string): HTMLElement {
 
 /** A live object of a Python program, `<Sequential>`, cannot be named on a command line. */
 function onDisk(one: ModelSummary): boolean {
-  return !one.location.startsWith("<");
+  return one.form === "file";
 }
 
 function quoted(path: string): string {

@@ -5,6 +5,10 @@ export type Real = number | "nan" | "inf" | "-inf";
 
 export type Verdict = "equivalent" | "degraded" | "divergent" | "unknown";
 
+export type ModelForm = "file" | "live object" | "trace";
+
+export type InputKind = "given" | "generated" | "test set";
+
 export type BoundBy = "name" | "similar name" | "its number in the signature" | "position" | "only pair of this type and shape" | "the only one left" | "shape and value" | "stated by the user";
 
 export type DivergenceKind = "values" | "shape" | "missing";
@@ -67,6 +71,7 @@ export interface ModelSummary {
   producer: string;
   opset: Record<string, number>;
   notes: string[];
+  form: ModelForm;
 }
 
 /** All that a run depends on besides model and inputs. Equal ones give equal traces. */
@@ -88,8 +93,10 @@ export interface InputSummary {
   name: string;
   dtype: string;
   shape: number[];
+  /** Where it came from, for people. */
   origin: string;
   digest: string;
+  kind: InputKind;
 }
 
 /** Which name on one side belongs to which on the other, and how that is known. */

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from isomorph.core.execution import Switch
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.limits import OPTIMIZER_ROUNDS
-from isomorph.core.report import Experiment
+from isomorph.core.report import Experiment, Fact
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.experiments import restore_experiment
 from isomorph.diagnose.parameters import attributes
@@ -75,7 +75,7 @@ def _taken_in(context: FaultContext) -> Iterator[Diagnosis]:
         summary=f"{node.op} took in the reference's {lost}, and does not do the same"
         if same
         else f"one {node.op} stands for the reference's {parts}, and is not the same",
-        evidence={"operators": [each.op for each in live]},
+        evidence={Fact.OPERATORS: [each.op for each in live]},
     )
 
 
@@ -117,7 +117,7 @@ def _switched_off(execution: Execution) -> Iterator[Diagnosis]:
         certainty=Certainty.CONFIRMED,
         summary=f"the result is changed by {named}: switched off, the run is right",
         experiments=(everything, *tried),
-        evidence={"optimizer": named, "settings": dict(settings)},
+        evidence={Fact.OPTIMIZER: named, Fact.SETTINGS: dict(settings)},
         fix=f"run with {flags}",
         restores_run=True,
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
-from isomorph.core.report import Experiment
+from isomorph.core.report import Experiment, Fact
 from isomorph.match.topology import Topology
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _other_output(context: FaultContext) -> Iterator[Diagnosis]:
                 certainty=Certainty.CONFIRMED,
                 summary=f"output {context.tensor!r} holds the values of "
                 f"the reference's {spec.name!r}",
-                evidence={"output": context.tensor, "reference_output": spec.name},
+                evidence={"output": context.tensor, Fact.REFERENCE_OUTPUT: spec.name},
                 experiments=(
                     _experiment(
                         f"Is {context.tensor!r} another output of the reference?",

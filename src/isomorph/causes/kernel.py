@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
-from isomorph.core.report import Experiment
+from isomorph.core.report import Experiment, Fact
 from isomorph.diagnose import int16_saturation
 from isomorph.diagnose.experiments import restore_experiment
 
@@ -72,7 +72,7 @@ class Kernel:
             experiments=(alone, *(each for _, each in decisive), *others),
             evidence={
                 "operator": context.node.native_op,
-                **({int16_saturation.SATURATED: stopped[2]} if stopped else {}),
+                **({Fact.SATURATED_SUMS: stopped[2]} if stopped else {}),
             },
             fix=int16_saturation.SEVEN_BITS
             if stopped

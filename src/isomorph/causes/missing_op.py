@@ -11,7 +11,7 @@ from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, Faul
 from isomorph.core.limits import CONNECTIONS
 from isomorph.core.ops import BUILT_IN, FUSED, RESHAPES
 from isomorph.core.patch import Patch, SetOp
-from isomorph.core.report import Experiment
+from isomorph.core.report import Experiment, Fact
 from isomorph.diagnose import node_constants, tensor_grids
 from isomorph.diagnose.missing_inputs import OPTIONAL_INPUTS, connections
 from isomorph.match.quantizers import float_operator
@@ -74,7 +74,7 @@ class MissingOp:
                 cause="missing_op",
                 certainty=Certainty.VISIBLE,
                 summary="the reference adds a mask to the scores, and the candidate adds nothing",
-                evidence={"operators": ["Add"]},
+                evidence={Fact.OPERATORS: ["Add"]},
                 fix="add the mask before the softmax",
             )
         replaced = next(_replaced(context), None)
@@ -105,7 +105,7 @@ class MissingOp:
                 cause="missing_op",
                 certainty=Certainty.VISIBLE,
                 summary=f"{context.node.op} stands where the reference has {absent[0].op}",
-                evidence={"operators": [node.op for node in absent]},
+                evidence={Fact.OPERATORS: [node.op for node in absent]},
                 fix=f"put {absent[0].op} in the place of {context.node.op}",
             )
         elif experiment is not None or len(context.counterparts) > len(context.nodes):
@@ -113,7 +113,7 @@ class MissingOp:
                 cause="missing_op",
                 certainty=max(_certainty(absent[0], experiment), _only_passed_on(context, absent)),
                 summary=f"nothing in the candidate does the reference's {absent[0].op}",
-                evidence={"operators": [node.op for node in absent]},
+                evidence={Fact.OPERATORS: [node.op for node in absent]},
                 experiments=(experiment,) if experiment is not None else (),
                 fix=f"put {absent[0].op} back",
                 node=_reader(context, absent[0]),
@@ -177,7 +177,7 @@ def _replaced(context: FaultContext) -> Iterator[Diagnosis]:
                 cause="missing_op",
                 certainty=Certainty.CONFIRMED,
                 summary=f"{node.op} stands where {op} belongs",
-                evidence={"operators": [op]},
+                evidence={Fact.OPERATORS: [op]},
                 experiments=(
                     _experiment(f"{node.name!r} computes {op} instead", "the node is right"),
                 ),

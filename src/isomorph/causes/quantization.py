@@ -9,7 +9,7 @@ import numpy as np
 
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.patch import Patch, SetAttribute
-from isomorph.core.report import Experiment
+from isomorph.core.report import Experiment, Fact
 from isomorph.diagnose import tensor_grids
 from isomorph.diagnose.experiments import restore_experiment
 from isomorph.diagnose.rounding_ties import rounding_places, ties
@@ -64,7 +64,7 @@ class Quantization:
                 cause="quantization",
                 certainty=Certainty.VISIBLE,
                 summary=bias,
-                evidence={"operators": ops},
+                evidence={Fact.OPERATORS: ops},
                 fix="give the bias the product of the scales of input and weight",
             )
         if ops or tensor_grids.step(context) is not None or _cut(context) > 0.0:
@@ -72,7 +72,7 @@ class Quantization:
                 cause="quantization",
                 certainty=Certainty.CONFIRMED if ops else Certainty.POSSIBLE,
                 summary=_range(context),
-                evidence={"operators": ops, "cut_off": _cut(context)},
+                evidence={Fact.OPERATORS: ops, "cut_off": _cut(context)},
                 fix="calibrate the quantizer again on the values it sees",
             )
 
@@ -123,7 +123,7 @@ def _stored(context: FaultContext) -> Diagnosis | None:
         cause=cause,
         certainty=Certainty.CONFIRMED,
         summary=f"the integers of {name!r} do not stand for the reference's weight: {change}",
-        evidence={"constant": name, "difference": change},
+        evidence={Fact.CONSTANT: name, "difference": change},
         experiments=(
             restore_experiment(
                 f"Do the integers of {name!r} stand for the reference's weight?",

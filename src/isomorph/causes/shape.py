@@ -9,6 +9,7 @@ import numpy as np
 
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.limits import SIZES
+from isomorph.core.report import Fact
 from isomorph.diagnose.experiments import restore_experiment
 from isomorph.match.topology import Topology
 
@@ -126,7 +127,7 @@ def _frozen(
         cause="shape",
         certainty=Certainty.CONFIRMED,
         summary=f"{node.op} reads sizes {list(stored)}{frozen}; for this input they are {right}",
-        evidence={"constant": name, "frozen": list(stored), "sizes": right},
+        evidence={Fact.CONSTANT: name, "frozen": list(stored), Fact.SIZES: right},
         experiments=(
             restore_experiment(f"Is {name!r} a size of another input?", f"it gets {ref_name}"),
         ),

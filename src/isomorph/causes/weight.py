@@ -10,6 +10,7 @@ import numpy as np
 
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.limits import BODY_CONSTANTS, FOLDED_WEIGHTS
+from isomorph.core.report import Fact
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.constant_diff import difference
 from isomorph.diagnose.experiments import restore_experiment
@@ -53,7 +54,7 @@ class Weight:
                 cause="weight",
                 certainty=Certainty.POSSIBLE,
                 summary=f"constant {strange[0]!r} has values that the reference does not hold",
-                evidence={"constant": strange[0]},
+                evidence={Fact.CONSTANT: strange[0]},
             )
 
     def _replaced(self, context: FaultContext) -> Iterator[Diagnosis]:
@@ -201,7 +202,7 @@ def _replaced(
         cause=cause,
         certainty=Certainty.CONFIRMED,
         summary=f"constant {cand!r} is not the reference's {named}: {kind}",
-        evidence={"constant": cand, **known, "difference": kind},
+        evidence={Fact.CONSTANT: cand, **known, "difference": kind},
         experiments=(
             restore_experiment(
                 f"Is constant {cand!r} wrong?", f"it gets the values of the reference's {named}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from isomorph.core.baseline import Accepted, Baseline, BaselineState, BaselineStatus
 from isomorph.core.divergence import Divergence, DivergenceKind, Verdict
 from isomorph.core.errors import UsageError
-from isomorph.core.report import Finding, FindingEffect, FindingStatus, Report
+from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus, Report
 
 _OF_OUTPUTS = frozenset(
     {"TRANSLATION", "EXECUTION", "SHAPE_MISMATCH", "OUTPUT_MISSING", "UNJUDGED", "ORACLE",
@@ -100,7 +100,7 @@ def _constants(report: Report) -> dict[str, Finding]:
     if report.verdict is not Verdict.DIVERGENT or report.only_given:
         return {}
     found = [each for each in report.findings if each.code == _CONSTANT]
-    return {str(each.evidence.get("constant")): each for each in found}
+    return {str(each.fact(Fact.CONSTANT)): each for each in found}
 
 
 def _of_constants(report: Report, entries: Sequence[Accepted], today: date) -> list[BaselineStatus]:
@@ -109,7 +109,7 @@ def _of_constants(report: Report, entries: Sequence[Accepted], today: date) -> l
     statuses = []
     for name, finding in found.items():
         entry = known.get(name)
-        same = entry is not None and entry.numbers == finding.evidence.get("numbers")
+        same = entry is not None and entry.numbers == finding.fact(Fact.NUMBERS)
         worse = None if same else "its numbers are not those that were accepted"
         state, text = _state(report, entry, worse, today)
         statuses.append(
@@ -154,7 +154,7 @@ def _findings(report: Report) -> tuple[str, ...]:
     places = []
     for finding in report.findings:
         # A difference shown by an input that was searched for can decide the verdict as well.
-        shown = finding.code == _CONSTANT or "reached_by" in finding.evidence
+        shown = finding.code == _CONSTANT or finding.fact(Fact.REACHED_BY) is not None
         decides = finding.effect == FindingEffect.REACHES_OUTPUT or shown
         if not decides or finding.code in _OF_OUTPUTS or finding.status == FindingStatus.REFUTED:
             continue
@@ -212,7 +212,7 @@ def accepted_entries(
             until=until.isoformat() if until is not None else None,
             findings=_findings(report),
             constant=name,
-            numbers=finding.evidence.get("numbers"),
+            numbers=finding.fact(Fact.NUMBERS),
         )
         for name, finding in _constants(report).items()
     ]

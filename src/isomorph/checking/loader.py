@@ -12,6 +12,7 @@ import numpy as np
 
 from isomorph import registry
 from isomorph.core.errors import UsageError
+from isomorph.core.report import ModelForm
 from isomorph.core.trace import Trace, flatten
 from isomorph.inputs import feeds as feeding
 from isomorph.inputs.feeds import Sample
@@ -100,6 +101,7 @@ class Loader:
             settings=self._settings(role, runtime),
             # The temporary file is no name for the user's object.
             known_as=None if isinstance(source, (str, Path)) else f"<{type(source).__name__}>",
+            form=ModelForm.FILE if isinstance(source, (str, Path)) else ModelForm.LIVE,
         )
         self.handles.append(handle)
         return handle

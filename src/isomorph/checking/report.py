@@ -88,7 +88,7 @@ def report_so_far(log: CheckLog, handles: Sequence[ModelHandle]) -> Report:
         inputs=tuple(
             each
             for sample in log.samples
-            for each in feeding.summaries(sample.feeds, sample.origin)
+            for each in feeding.summaries(sample.feeds, sample.origin, sample.kind)
         ),
         outputs=divergences,
         coverage=log.ledger.coverage,

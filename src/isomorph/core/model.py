@@ -114,6 +114,15 @@ class OutputOrder(StrEnum):
     """Outputs are a dict without any order."""
 
 
+class LoadFact(StrEnum):
+    """What a loader found out about a file or object besides its graph."""
+
+    TRAINING_MODE = "training mode"
+    EXPORT_REFUSED = "export refused"
+    EXTERNAL_WEIGHTS = "external weights"
+    EXTERNAL_WEIGHTS_UNREADABLE = "external weights unreadable"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
     """One model of one framework.
@@ -121,6 +130,7 @@ class Model:
     ``digest`` identifies the file's bytes (or the live object's export). ``native`` is the
     framework's own object in the process that runs it, and None in the process that only judges.
     ``notes`` are facts about the file that a user should see (a lying suffix, a renamed node).
+    ``load_facts`` are those that rules depend on, each with its details for people.
     ``metadata`` is text from the file, to be shown; no decision reads it. ``runs_python`` states
     that the nodes are those of one run of a Python program, which may decide on values.
     ``channels_last`` is the framework's convention for images: a converter from one convention
@@ -138,4 +148,5 @@ class Model:
     output_order: OutputOrder = OutputOrder.POSITIONAL
     runs_python: bool = False
     channels_last: bool = False
+    load_facts: Mapping[LoadFact, str] = field(default_factory=dict)
     native: Any = None

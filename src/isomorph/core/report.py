@@ -10,7 +10,7 @@ from typing import Any
 from isomorph.core.alignment import Alignment
 from isomorph.core.baseline import Baseline, BaselineState
 from isomorph.core.constraints import Count, Probability
-from isomorph.core.coverage import Coverage
+from isomorph.core.coverage import Coverage, InputKind
 from isomorph.core.dataset_summary import OverSamples
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.model import Source
@@ -49,6 +49,31 @@ class FindingEffect(StrEnum):
     """No given input shows it."""
     NONE = "none"
     """A fact that changes no number."""
+
+
+class Fact(StrEnum):
+    """The evidence of a finding that something else depends on; the rest is for people."""
+
+    CONSTANT = "constant"
+    FIXED_AXES = "fixed_axes"
+    """The axes of an input that the reference leaves free."""
+    INPUTS = "inputs"
+    """Inputs that show the difference, encoded."""
+    MEMBER = "member"
+    """The node of a group whose change restored all of it."""
+    NUMBERS = "numbers"
+    """A digest of the values that a constant has on both sides."""
+    OPERATORS = "operators"
+    OPTIMIZER = "optimizer"
+    REACHED_BY = "reached_by"
+    """How an input that shows the difference was found."""
+    REFERENCE_OUTPUT = "reference_output"
+    REFERENCE_TIES = "reference_ties"
+    """How the reference rounds halves."""
+    SATURATED_SUMS = "saturated_sums"
+    SETTINGS = "settings"
+    """Of the runtime, under which the run is right."""
+    SIZES = "sizes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,9 +124,19 @@ class Finding:
     faults: tuple[FaultRecord, ...] = ()
     """The located faults of the node; empty where it was not found by localization."""
 
+    def fact(self, key: Fact) -> Any:  # noqa: ANN401
+        """One piece of the evidence; None where the finding has none."""
+        return self.evidence.get(key)
 
-TRACE_OF = "a trace of "
-"""How the note begins that a trace stands in the place of a model."""
+
+class ModelForm(StrEnum):
+    """What a model was given as."""
+
+    FILE = "file"
+    LIVE = "live object"
+    """An object of the caller's, ``<Sequential>``, which no path leads to."""
+    TRACE = "trace"
+    """A recorded run in the place of the model, which cannot be edited."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,16 +152,7 @@ class ModelSummary:
     producer: str = ""
     opset: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-
-    @property
-    def traced(self) -> bool:
-        """Whether it is a trace that stands in the place of the model, and cannot be edited."""
-        return any(note.startswith(TRACE_OF) for note in self.notes)
-
-    @property
-    def live(self) -> bool:
-        """Whether it was an object of the caller's, ``<Sequential>``, which no path leads to."""
-        return self.location.startswith("<")
+    form: ModelForm = ModelForm.FILE
 
 
 class BoundBy(StrEnum):
@@ -159,7 +185,9 @@ class InputSummary:
     dtype: str
     shape: tuple[Count, ...]
     origin: str
+    """Where it came from, for people."""
     digest: str
+    kind: InputKind = InputKind.GIVEN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

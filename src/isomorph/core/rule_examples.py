@@ -6,7 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from isomorph.core.lint import Abilities, LintedModel
-from isomorph.core.model import Constant, Dimension, Graph, Model, Node, Quantization, TensorSpec
+from isomorph.core.model import (
+    Constant,
+    Dimension,
+    Graph,
+    LoadFact,
+    Model,
+    Node,
+    Quantization,
+    TensorSpec,
+)
 
 
 def spec(name: str, dtype: str = "float32", shape: tuple[Dimension, ...] = (2, 3)) -> TensorSpec:
@@ -62,7 +71,7 @@ def linted_model(
     width: str = "",
     opset: Mapping[str, int] | None = None,
     metadata: Mapping[str, str] | None = None,
-    notes: tuple[str, ...] = (),
+    load_facts: Mapping[LoadFact, str] | None = None,
     runs_python: bool = False,
     abilities: Abilities | None = None,
 ) -> LintedModel:
@@ -90,6 +99,6 @@ def linted_model(
         opset=opset if opset is not None else {"": 18} if framework == "onnx" else {},
         metadata=metadata or {},
         runs_python=runs_python,
-        notes=notes,
+        load_facts=load_facts or {},
     )
     return LintedModel(model=model, to=to, width=width, abilities=abilities or Abilities())

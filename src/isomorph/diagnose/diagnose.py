@@ -12,7 +12,7 @@ from isomorph import registry
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.limits import noted_limits
 from isomorph.core.patch import Patch, SetAttribute
-from isomorph.core.report import Experiment
+from isomorph.core.report import Experiment, Fact
 from isomorph.diagnose.known_issues import matching_issues
 from isomorph.diagnose.reference_nodes import original_nodes
 
@@ -115,7 +115,7 @@ def with_diagnosis(
     others = [f"{each.cause}: {each.summary}" for each in standing[1 : 1 + _ALTERNATIVES]]
     evidence = {**finding.evidence, **best.evidence, **({"also": others} if others else {})}
     if best.certainty > Certainty.POSSIBLE and best.node not in (None, finding.node):
-        evidence["member"] = best.node
+        evidence[Fact.MEMBER] = best.node
     # A change that could be tried and did not restore the node is no advice.
     proven = best.certainty >= Certainty.CONFIRMED or context.execution is not None
     fix = best.fix if proven or not _can_try(context) else None

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from isomorph.core.report import Fact
 from isomorph.diagnose.build_context import fault_contexts
 from isomorph.diagnose.diagnose import with_cause
 from isomorph.diagnose.subgraph_faults import subgraph_findings
@@ -50,7 +51,7 @@ def _narrowed(finding: Finding, graph: Graph) -> Finding:
 
     Nodes that only pass values on may lie between a missing node and the first wrong one.
     """
-    member = next((n for n in graph.nodes if n.name == finding.evidence.get("member")), None)
+    member = next((n for n in graph.nodes if n.name == finding.fact(Fact.MEMBER)), None)
     if member is None:
         return finding
     tensors = tuple(dict.fromkeys((*filter(None, member.outputs), *finding.tensors)))

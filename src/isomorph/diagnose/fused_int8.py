@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.limits import FUSED_PRODUCTS
-from isomorph.core.report import Experiment, Finding, FindingEffect, FindingStatus
-from isomorph.diagnose.int16_saturation import SATURATED, SEVEN_BITS, Grid, taken_away
+from isomorph.core.report import Experiment, Fact, Finding, FindingEffect, FindingStatus
+from isomorph.diagnose.int16_saturation import SEVEN_BITS, Grid, taken_away
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
@@ -105,7 +105,7 @@ def _finding(loss: _Loss, count: int) -> Finding:
         node=node.name,
         nodes=(node.name,),
         tensors=node.outputs[:1],
-        evidence={"operator": node.native_op, SATURATED: loss.moved},
+        evidence={"operator": node.native_op, Fact.SATURATED_SUMS: loss.moved},
         experiments=(
             Experiment(
                 question="Do sums of two products of bytes saturate at 16 bits in the fused nodes?",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext
-from isomorph.core.report import Experiment
+from isomorph.core.report import Experiment, Fact
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -102,7 +102,7 @@ def _tie_diagnosis(cand: str, ref: str, halves: int) -> Diagnosis:
         certainty=Certainty.CONFIRMED,
         summary=f"ties are rounded {cand}, and by the reference {ref}: {halves} values lie "
         "half-way between two steps",
-        evidence={"ties": cand, "reference_ties": ref, "halves": halves},
+        evidence={"ties": cand, Fact.REFERENCE_TIES: ref, "halves": halves},
         experiments=(
             Experiment(
                 question="How does each side round a half?",

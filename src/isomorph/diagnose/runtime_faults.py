@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.fault_context import FaultContext
-from isomorph.core.report import Finding, FindingEffect, FindingStatus
+from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus
 from isomorph.diagnose.build_context import fault_contexts
 from isomorph.diagnose.diagnose import DiagnosedFinding, diagnosed, with_cause
 from isomorph.diagnose.fused_int8 import saturated_products
@@ -110,7 +110,7 @@ def _with_log(finding: Finding, trials: Reruns, names: Sequence[str]) -> Finding
     """The finding with the lines of the runtime's log about the nodes and the optimizer."""
     if finding.cause not in _OF_THE_RUNTIME:
         return finding
-    optimizer = finding.evidence.get("optimizer")
+    optimizer = finding.fact(Fact.OPTIMIZER)
     lines = trials.log([*([str(optimizer)] if optimizer else []), *names])
     return replace(finding, evidence={**finding.evidence, "log": lines}) if lines else finding
 

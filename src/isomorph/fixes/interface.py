@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.patch import Patch, SetOutputs
 from isomorph.core.repair_limits import OUTPUT_ORDERS
+from isomorph.core.report import Fact
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
@@ -24,7 +25,7 @@ class Interface:
         now = tuple(spec.name for spec in context.candidate.outputs)
         if finding.code == "OUTPUT_ORDER":
             yield from _in_order(finding, context, now)
-        elif finding.cause == "interface" and "reference_output" in finding.evidence:
+        elif finding.cause == "interface" and finding.fact(Fact.REFERENCE_OUTPUT) is not None:
             yield from _renamed(now)
 
 

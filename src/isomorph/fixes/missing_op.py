@@ -13,6 +13,7 @@ from isomorph.core.patch import (
     RemoveNode,
     SetOp,
 )
+from isomorph.core.report import Fact
 from isomorph.diagnose.missing_inputs import QUANTIZERS, connections
 from isomorph.diagnose.parameters import unused_name
 from isomorph.diagnose.reference_attributes import SAME_MEANING
@@ -71,7 +72,7 @@ class MissingOp:
         """Connections first, then nodes."""
         for node in context.nodes:
             yield from connections(context, node)
-        yield from _replaced(context, finding.evidence.get("operators", ()))
+        yield from _replaced(context, (finding.fact(Fact.OPERATORS) or ()))
         yield from other_operators(context)
         yield from _inserted(context)
         for node in context.nodes:

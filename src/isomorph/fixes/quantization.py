@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.patch import AddConstant, Edit, Patch, SetAttribute, SetConstant, SetInput
+from isomorph.core.report import Fact
 from isomorph.diagnose.parameters import unused_name
 from isomorph.fixes._bias_scale import same_scale, stated_by_the_others, stated_scale
 from isomorph.fixes._neighbors import neighbors
@@ -40,8 +41,8 @@ class Quantization:
 
     def propose(self, finding: Finding, context: FaultContext) -> Iterator[Patch]:
         """What the model itself states first; then by what is lost, as several may do."""
-        if "reference_ties" in finding.evidence:
-            yield from halves(context, finding.evidence["reference_ties"])
+        if finding.fact(Fact.REFERENCE_TIES) is not None:
+            yield from halves(context, finding.fact(Fact.REFERENCE_TIES))
         yield from _by_what_is_lost(context, on_other_grids(context))
         if implicit_grids(context.candidate):
             return

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.patch import AddConstant, InsertAhead, Patch
+from isomorph.core.report import Fact
 from isomorph.diagnose.parameters import constant_edits, unused_name
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Shape:
 
     def propose(self, finding: Finding, context: FaultContext) -> Iterator[Patch]:
         """What the operator can work out by itself first, as it takes no new node."""
-        named, sizes = finding.evidence.get("constant"), finding.evidence.get("sizes")
+        named, sizes = finding.fact(Fact.CONSTANT), finding.fact(Fact.SIZES)
         if not isinstance(named, str) or not isinstance(sizes, Sequence):
             return
         constant = context.candidate.constants.get(named)

@@ -16,6 +16,7 @@ from isomorph.core.patch import (
     SetInput,
     SetQuantization,
 )
+from isomorph.core.report import Fact
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.folded_constants import folded
 from isomorph.diagnose.parameters import constant_edits, dtype_of, unused_name
@@ -52,7 +53,7 @@ class Weight:
                 "the reference's numbers, where it differs",
             )
             return
-        named = finding.evidence.get("constant")
+        named = finding.fact(Fact.CONSTANT)
         names = [
             *node_constants.floats(context.candidate, context.nodes),
             *stored_on_grids(context),

@@ -95,7 +95,9 @@ def carried_over(
     }
 
 
-def summaries(feeds: Mapping[str, Array], origin: str) -> tuple[InputSummary, ...]:
+def summaries(
+    feeds: Mapping[str, Array], origin: str, kind: InputKind = InputKind.GIVEN
+) -> tuple[InputSummary, ...]:
     """Return the summaries of the inputs for the report."""
     return tuple(
         InputSummary(
@@ -104,6 +106,7 @@ def summaries(feeds: Mapping[str, Array], origin: str) -> tuple[InputSummary, ..
             shape=tuple(array.shape),
             origin=origin,
             digest=_digest(array),
+            kind=kind,
         )
         for name, array in feeds.items()
     )

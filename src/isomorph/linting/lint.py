@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from isomorph import registry
 from isomorph.core.errors import IsomorphError
 from isomorph.core.lint import Lint, LintedModel, Remark, Severity
-from isomorph.core.model import Graph, Model
+from isomorph.core.model import Graph, LoadFact, Model
 from isomorph.core.report import ModelSummary, Skipped
 from isomorph.linting.target_support import abilities
 from isomorph.version import VERSION
@@ -59,7 +59,8 @@ def _loaded(source: str, loader: Loader) -> Model:
             raise
         note = f"{error.code}: {error.sentence}" + (f" ({error.why})" if error.why else "")
         empty = Graph(name="", inputs=(), outputs=(), nodes=(), tensors={}, constants={})
-        return Model(framework="onnx", location=source, digest="", graph=empty, notes=(note,))
+        return Model(framework="onnx", location=source, digest="", graph=empty, notes=(note,),
+                     load_facts={LoadFact.EXTERNAL_WEIGHTS_UNREADABLE: note})  # fmt: skip
 
 
 def _summary(model: Model) -> ModelSummary:

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.report import Experiment, FaultRecord, Finding, FindingEffect, FindingStatus
+from isomorph.core.report import (
+    Experiment,
+    Fact,
+    FaultRecord,
+    Finding,
+    FindingEffect,
+    FindingStatus,
+)
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node, Source
@@ -100,7 +107,7 @@ def _summary(node: Node, fault: Fault, counterpart: Node | None) -> str:
 def suspect_large_group(finding: Finding) -> Finding:
     """Lower a finding to suspected if its group of nodes is too large to locate the fault."""
     many = len(finding.nodes)
-    if many <= MOST_NODES or "member" in finding.evidence:
+    if many <= MOST_NODES or finding.fact(Fact.MEMBER) is not None:
         return finding
     return replace(
         finding,

@@ -12,7 +12,7 @@ import numpy as np
 from isomorph.core.coverage import InputKind
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
-from isomorph.core.report import Skipped
+from isomorph.core.report import Fact, Skipped
 from isomorph.inputs.generate import SAMPLES, generate
 from isomorph.localize.latent import Latent, latent
 from isomorph.measure.compare import Terms, compare
@@ -99,12 +99,12 @@ def reached(
             continue
         first = first or trial
         for node in nodes:
-            if "reached_by" not in findings[node].evidence:
+            if findings[node].fact(Fact.REACHED_BY) is None:
                 findings[node] = _with_input(findings[node], trial, str(wrong[0].candidate_output))
-        if all("reached_by" in each.evidence for each in findings.values()):
+        if all(each.fact(Fact.REACHED_BY) is not None for each in findings.values()):
             break
     return [
-        each if "reached_by" in each.evidence else _not_reached(each, tried)
+        each if each.fact(Fact.REACHED_BY) is not None else _not_reached(each, tried)
         for each in findings.values()
     ], first
 
@@ -155,10 +155,10 @@ def _touched(found: Sequence[Latent], ref: EvaluatedModel, cand: EvaluatedModel)
 
 
 def _with_input(finding: Finding, trial: Trial, output: str) -> Finding:
-    evidence: dict[str, Any] = {**finding.evidence, "reached_by": trial.recipe, "output": output}
+    evidence: dict[str, Any] = {**finding.evidence, Fact.REACHED_BY: trial.recipe, "output": output}
     fix = None
     if (inputs := encoded(trial)) is not None:
-        evidence["inputs"] = inputs
+        evidence[Fact.INPUTS] = inputs
         fix = "see it: give the JSON report of this check as --inputs"
     return replace(
         finding,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import MOST_SUSPECT_CONSTANTS
-from isomorph.core.report import Experiment, Finding, FindingEffect, FindingStatus, Skipped
+from isomorph.core.report import Experiment, Fact, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.localize.input_search import encoded
 from isomorph.localize.weight_effect import ConstantEffect, ConstantExperiment, Effect
 from isomorph.match.constant_difference import ConstantDifference
@@ -160,7 +160,7 @@ def _blames(finding: Finding, difference: ConstantDifference) -> bool:
     """Whether a finding that a run proved is about this weight or its reader."""
     if finding.effect != FindingEffect.REACHES_OUTPUT or finding.node is None:
         return False
-    if finding.evidence.get("constant") == difference.weight.name:
+    if finding.fact(Fact.CONSTANT) == difference.weight.name:
         return True
     readers = {each.node.name for each in difference.weight.readers}
     return finding.node in readers or bool(readers & set(finding.nodes))
@@ -173,10 +173,10 @@ def _finding(difference: ConstantDifference, effect: ConstantEffect, reference: 
     source = next((each.source for each in ref_nodes if each.source is not None), node.source)
     shown = effect.effect is Effect.SHOWN
     evidence: dict[str, Any] = {
-        "constant": weight.name,
+        Fact.CONSTANT: weight.name,
         "reference_constant": difference.reference[0],
         "difference": difference.text,
-        "numbers": _numbers(difference, reference),
+        Fact.NUMBERS: _numbers(difference, reference),
         "known_by": list(difference.evidence),
         "elements": [
             {"index": list(place), "reference": right, "candidate": wrong}
@@ -186,11 +186,11 @@ def _finding(difference: ConstantDifference, effect: ConstantEffect, reference: 
     }
     fix = f"give {weight.name!r} the values of the reference's {difference.reference[0]!r}"
     if effect.trial is not None:
-        evidence["reached_by"] = effect.trial.recipe
+        evidence[Fact.REACHED_BY] = effect.trial.recipe
         if effect.output is not None:
             evidence["output"] = effect.output
         if (inputs := encoded(effect.trial)) is not None:
-            evidence["inputs"] = inputs
+            evidence[Fact.INPUTS] = inputs
             fix += "; to see it, give the JSON report of this check as --inputs"
     tensors = tuple(dict.fromkeys((*filter(None, node.outputs), weight.name)))
     return Finding(

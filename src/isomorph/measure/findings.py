@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from isomorph import registry
 from isomorph.core.divergence import Divergence, DivergenceKind, ErrorTerm, Verdict
-from isomorph.core.report import Binding, BoundBy, Finding, FindingEffect, FindingStatus
+from isomorph.core.report import Binding, BoundBy, Fact, Finding, FindingEffect, FindingStatus
 from isomorph.sessions.memory_estimate import largest, readable
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from isomorph.match.axis_layout import Rearrangement
     from isomorph.sessions.model_handle import ModelHandle
 
-FIXED_AXES = "fixed_axes"
-"""Evidence: the axes of an input that the reference leaves free."""
 _MOST_WORDS = 4
 _SYMPTOMS = frozenset({"TRANSLATION", "EXECUTION"})
 _OF_INTERFACE = frozenset({"SHAPE_MISMATCH", "OUTPUT_MISSING"})
@@ -241,7 +239,7 @@ def _fixed_axes(ref: TensorSpec, cand: TensorSpec) -> Iterator[Finding]:
         text = ", ".join(f"axis {place} was free and is {now}" for place, now in fixed.items())
         yield replace(
             _interface(f"input {cand.name!r}: {text}", cand),
-            evidence={FIXED_AXES: sorted(fixed)},
+            evidence={Fact.FIXED_AXES: sorted(fixed)},
             fix="declare it free; isomorph fix does so in an ONNX file whose graph allows it",
         )
 

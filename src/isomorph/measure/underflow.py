@@ -18,7 +18,7 @@ import numpy as np
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import UNDERFLOW_ELEMENTS
-from isomorph.core.report import Experiment, Finding, FindingEffect, FindingStatus
+from isomorph.core.report import Experiment, Fact, Finding, FindingEffect, FindingStatus
 from isomorph.measure.distance import float_info, widen
 from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.measure.precision import narrow_constants
@@ -263,7 +263,7 @@ def _finding(constant: StoredConstant, size: float, found: Underflow) -> Finding
         summary=f"constant {constant.candidate!r}{reads}, is too small for {constant.dtype}: "
         f"{constant.text}, and that {moves}",
         evidence={
-            "constant": constant.candidate,
+            Fact.CONSTANT: constant.candidate,
             "reference_constant": constant.reference,
             "type": constant.dtype,
             "smallest": _smallest(constant.dtype),

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from isomorph.core.patch import DeclareShape, FreeAxis, Patch
-from isomorph.measure.findings import FIXED_AXES, fixed_axes
+from isomorph.core.report import Fact
+from isomorph.measure.findings import fixed_axes
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, TensorSpec
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
 
 def freed_axes(reference: Graph, candidate: Graph, report: Report) -> tuple[Patch, Finding] | None:
     """The patch and the finding that it repairs; None where no axis was fixed."""
-    finding = next((each for each in report.findings if FIXED_AXES in each.evidence), None)
+    finding = next(
+        (each for each in report.findings if each.fact(Fact.FIXED_AXES) is not None), None
+    )
     if finding is None:
         return None
     edits = (

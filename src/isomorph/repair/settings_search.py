@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from isomorph import registry
 from isomorph.core.patch import SessionOption
 from isomorph.core.protocols import HasSwitches, WritesSettingsCode
+from isomorph.core.report import Fact
 from isomorph.repair.proof import GOOD, trusted
 from isomorph.sessions.model_handle import ModelHandle
 
@@ -54,9 +55,9 @@ def _choices(
     runtime: Runtime, findings: Sequence[Finding]
 ) -> Iterator[tuple[str, Mapping[str, str]]]:
     for finding in findings:
-        settings = finding.evidence.get("settings")
+        settings = finding.fact(Fact.SETTINGS)
         if isinstance(settings, Mapping):
-            named = str(finding.evidence.get("optimizer", finding.summary))
+            named = str(finding.fact(Fact.OPTIMIZER) or finding.summary)
             yield named, {str(key): str(value) for key, value in settings.items()}
     if isinstance(runtime, HasSwitches):
         yield from ((switch.name, switch.settings) for switch in runtime.switches)

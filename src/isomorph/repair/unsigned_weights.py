@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.patch import AddConstant, Patch, SetInput
-from isomorph.diagnose.int16_saturation import SATURATED
+from isomorph.core.report import Fact
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
@@ -40,7 +40,7 @@ def unsigned_weights(
     candidate: ModelHandle, findings: Sequence[Finding]
 ) -> tuple[Patch, Finding] | None:
     """The patch for all weights of products of bytes, if a finding reports saturated sums."""
-    finding = next((each for each in findings if SATURATED in each.evidence), None)
+    finding = next((each for each in findings if each.fact(Fact.SATURATED_SUMS) is not None), None)
     graph = candidate.model.graph
     nodes = list(_signed(graph))
     if finding is None or not nodes:

@@ -9,6 +9,7 @@ import numpy as np
 
 from isomorph.core.coverage import InputKind
 from isomorph.core.errors import UsageError
+from isomorph.core.report import Fact
 from isomorph.inputs.feeds import Sample
 from isomorph.localize.weight_findings import CODE
 from isomorph.match.stored_weights import Weights
@@ -26,7 +27,7 @@ def constant_targets(
     reference: ModelHandle, candidate: ModelHandle, findings: Sequence[Finding]
 ) -> Iterator[RepairTarget]:
     """One target for each weight that a finding names, with its right values."""
-    blamed = {each.evidence.get("constant"): each for each in findings if each.code == CODE}
+    blamed = {each.fact(Fact.CONSTANT): each for each in findings if each.code == CODE}
     if not blamed:
         return
     sides = [Weights(each.model.graph, each.oracle()) for each in (reference, candidate)]
@@ -47,11 +48,11 @@ def revealing_samples(reports: Sequence[Report]) -> Iterator[Sample]:
     """The inputs that a search found to show a weight that differs: a repair is proven on them."""
     for report in reports:
         for finding in report.findings:
-            if finding.code == CODE and "inputs" in finding.evidence:
+            if finding.code == CODE and finding.fact(Fact.INPUTS) is not None:
                 try:
-                    feeds = decoded_inputs(finding.evidence["inputs"])
+                    feeds = decoded_inputs(finding.fact(Fact.INPUTS))
                 except (UsageError, ValueError, KeyError, TypeError):
                     continue
-                origin = f"found: {finding.evidence.get('reached_by', 'by a search')}"
+                origin = f"found: {(finding.fact(Fact.REACHED_BY) or 'by a search')}"
                 arrays = {name: np.asarray(value) for name, value in feeds.items()}
                 yield Sample(origin=origin, feeds=arrays, kind=InputKind.GENERATED)

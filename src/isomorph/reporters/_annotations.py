@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from isomorph.core.escaping import printable
-from isomorph.core.report import FindingEffect
+from isomorph.core.report import FindingEffect, ModelForm
 
 if TYPE_CHECKING:
     from isomorph.core.report import Finding, Report
@@ -51,7 +51,7 @@ def place(finding: Finding, report: Report) -> tuple[str | None, int | None]:
     if source is not None and source.file:
         return relative(source.file), source.line
     for model in reversed(report.models):
-        if model.location and not model.live:
+        if model.location and model.form != ModelForm.LIVE:
             return relative(model.location), None
     return None, None
 

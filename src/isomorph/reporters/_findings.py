@@ -13,7 +13,7 @@ from rich.text import Text
 
 from isomorph.core.divergence import Verdict
 from isomorph.core.escaping import printable
-from isomorph.core.report import FindingEffect
+from isomorph.core.report import FindingEffect, ModelForm
 from isomorph.measure import underflow
 from isomorph.reporters._figures import number
 
@@ -58,7 +58,7 @@ def repair_command(report: Report) -> str | None:
     """
     if report.verdict is Verdict.UNKNOWN:
         return None
-    places = {m.role: m.location for m in report.models if not (m.live or m.traced)}
+    places = {m.role: m.location for m in report.models if m.form == ModelForm.FILE}
     if not {"reference", "candidate"} <= places.keys():
         return None
     reference, candidate = (shlex.quote(places[role]) for role in ("reference", "candidate"))

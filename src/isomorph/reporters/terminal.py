@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from isomorph.core.coverage import InputKind
 from isomorph.core.escaping import counted, printable
 from isomorph.core.report import BoundBy
 from isomorph.reporters._dataset_summary import over_samples
@@ -229,9 +230,13 @@ def _closing(report: Report) -> str:
 
 def _origins(report: Report) -> list[str]:
     """Where the inputs came from; those generated in several ways share an entry."""
-    found = list(dict.fromkeys(one.origin for one in report.inputs))
-    made = [each.removeprefix(_GENERATED) for each in found if each.startswith(_GENERATED)]
-    rest = sorted(each for each in found if not each.startswith(_GENERATED))
+    found = {one.origin: one.kind for one in report.inputs}
+    made = [
+        each.removeprefix(_GENERATED)
+        for each, kind in found.items()
+        if kind == InputKind.GENERATED and each.startswith(_GENERATED)
+    ]
+    rest = sorted(each for each in found if each.removeprefix(_GENERATED) not in made)
     # "normal, seed 0" and "normal, seed 0, batch=1" share their words; sizes come last.
     words = dict.fromkeys(word for each in made for word in each.split(", "))
     words.pop(f"seed {report.seed}", None)

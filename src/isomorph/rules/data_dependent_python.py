@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
-from isomorph.core.model import Source
+from isomorph.core.model import LoadFact, Source
 from isomorph.core.rule_examples import linted_model, node
 
-_REFUSED = "torch.export refused the module"
 _PLACE = re.compile(r"\(at (?P<file>[^():]+):(?P<line>\d+)\)")
-_NOTE = f"{_REFUSED} (GuardOnDataDependentSymNode: Could not guard (at model.py:12)); it runs"
+_DETAILS = "(GuardOnDataDependentSymNode: Could not guard (at model.py:12)); it runs"
 
 
 class DataDependentPython:
@@ -24,7 +23,12 @@ class DataDependentPython:
     name = "data_dependent_python"
     code = "ISO107"
     positive_examples = (
-        linted_model(node("Relu"), framework="pytorch", runs_python=True, notes=(_NOTE,)),
+        linted_model(
+            node("Relu"),
+            framework="pytorch",
+            runs_python=True,
+            load_facts={LoadFact.EXPORT_REFUSED: _DETAILS},
+        ),
     )
     negative_examples = (
         linted_model(node("Relu"), framework="pytorch", runs_python=False),
@@ -33,16 +37,15 @@ class DataDependentPython:
 
     def check(self, linted: LintedModel) -> Iterator[Remark]:
         """One remark, with the diagnosis of ``torch.export``."""
-        for note in linted.model.notes:
-            if not note.startswith(_REFUSED):
-                continue
-            place = _PLACE.search(note)
+        details = linted.model.load_facts.get(LoadFact.EXPORT_REFUSED)
+        if details is not None:
+            place = _PLACE.search(details)
             source = None if place is None else Source(file=place["file"], line=int(place["line"]))
             yield Remark(
                 code=self.code,
                 check=self.name,
                 severity=Severity.ERROR,
-                message=f"Python decides on values: {note.removeprefix(_REFUSED).strip()}",
+                message=f"Python decides on values: {details}",
                 advice="use torch.cond or torch.where, or script the module: tracing keeps only "
                 "the branch that its example takes",
                 source=source,

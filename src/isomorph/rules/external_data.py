@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
+from isomorph.core.model import LoadFact
 from isomorph.core.rule_examples import linted_model, node
+
+_SEVERITY = {
+    LoadFact.EXTERNAL_WEIGHTS_UNREADABLE: Severity.ERROR,
+    LoadFact.EXTERNAL_WEIGHTS: Severity.NOTE,
+}
 
 
 class ExternalData:
@@ -17,23 +23,28 @@ class ExternalData:
     name = "external_data"
     code = "ISO117"
     positive_examples = (
-        linted_model(node("Relu"), notes=("weights lie in other files: model.data",)),
-        linted_model(node("Relu"), notes=("EXTERNAL_DATA_SHORT: the file 'w.bin' is missing",)),
+        linted_model(
+            node("Relu"),
+            load_facts={LoadFact.EXTERNAL_WEIGHTS: "weights lie in other files: model.data"},
+        ),
+        linted_model(
+            node("Relu"),
+            load_facts={LoadFact.EXTERNAL_WEIGHTS_UNREADABLE: "EXTERNAL_DATA_SHORT: w.bin"},
+        ),
     )
     negative_examples = (
         linted_model(node("Relu")),
-        linted_model(node("Relu"), notes=("a note about a suffix",)),
+        linted_model(node("Relu"), load_facts={LoadFact.TRAINING_MODE: ""}),
     )
 
     def check(self, linted: LintedModel) -> Iterator[Remark]:
-        """One remark for each note of the loader about external data."""
-        for note in linted.model.notes:
-            broken = note.startswith("EXTERNAL_DATA")
-            if broken or note.startswith("weights lie in other files"):
+        """One remark for what the loader found out about external weights."""
+        for fact, severity in _SEVERITY.items():
+            if fact in linted.model.load_facts:
                 yield Remark(
                     code=self.code,
                     check=self.name,
-                    severity=Severity.ERROR if broken else Severity.NOTE,
-                    message=note,
+                    severity=severity,
+                    message=linted.model.load_facts[fact],
                     advice="keep the files together, whole, in one folder",
                 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
-from isomorph.core.model import Node
+from isomorph.core.model import LoadFact, Node
 from isomorph.core.rule_examples import constant, linted_model, node
 
 _FLAGS = ("training_mode", "training", "train", "is_training")
@@ -23,7 +23,7 @@ class TrainingMode:
             node("Dropout", "x", "p", "t"), constants=(constant("t", True, dtype="bool"),)
         ),
         linted_model(node("Dropout", train=True), framework="pytorch"),
-        linted_model(node("Relu"), framework="pytorch", notes=("the module is in training mode",)),
+        linted_model(node("Relu"), framework="pytorch", load_facts={LoadFact.TRAINING_MODE: ""}),
     )
     negative_examples = (
         linted_model(node("BatchNormalization", training_mode=0)),
@@ -40,7 +40,7 @@ class TrainingMode:
             if each.op in _AFFECTED and _trains(linted, each):
                 found = True
                 yield self._remark(f"{each.op} is in training mode", each)
-        if not found and "the module is in training mode" in linted.model.notes:
+        if not found and LoadFact.TRAINING_MODE in linted.model.load_facts:
             yield self._remark("the module is in training mode", None)
 
     def _remark(self, message: str, each: Node | None) -> Remark:

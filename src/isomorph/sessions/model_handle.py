@@ -13,7 +13,7 @@ import numpy as np
 from isomorph import registry
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.protocols import EnvironmentReader
-from isomorph.core.report import ModelSummary
+from isomorph.core.report import ModelForm, ModelSummary
 from isomorph.core.trace import Environment
 from isomorph.sessions.dequantized_session import RealSession, grids, integers, reals
 
@@ -37,6 +37,7 @@ class ModelHandle:
     runtime: str
     settings: Mapping[str, str]
     known_as: str | None = None
+    form: ModelForm = ModelForm.FILE
     """What reports call it, where that is not its location: an object of the caller's."""
     reals: Mapping[str, Quantization] = field(default_factory=dict)
     """Quantized inputs and outputs that are given and returned as real numbers."""
@@ -92,6 +93,7 @@ class ModelHandle:
             producer=model.producer,
             opset=model.opset,
             notes=model.notes,
+            form=self.form,
         )
 
     def _session(self, purpose: str, runtime: str, settings: Mapping[str, str]) -> Session:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.errors import RuntimeFailedError
-from isomorph.core.report import TRACE_OF
+from isomorph.core.report import ModelForm
 from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.sessions.model_handle import ModelHandle
 
@@ -196,7 +196,7 @@ def replayed(role: str, record: Record) -> Replayed:
     if record.oracle is not None:
         oracle = record.oracle
         sessions["oracle"] = Playback(oracle.environment, inputs, oracle.tensors, oracle)
-    note = f"{TRACE_OF}{record.model.location}, recorded by isomorph {record.version}"
+    note = f"a trace of {record.model.location}, recorded by isomorph {record.version}"
     model = replace(
         record.model,
         location=record.location,
@@ -206,6 +206,7 @@ def replayed(role: str, record: Record) -> Replayed:
         role=role,
         model=model,
         host=Elsewhere(),
+        form=ModelForm.TRACE,
         runtime=run.environment.runtime,
         settings=run.environment.settings,
         _sessions=sessions,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import typing
 from typing import TYPE_CHECKING, Any
 
+from isomorph.core.coverage import InputKind
 from isomorph.core.errors import UsageError
 from isomorph.core.patch import SCHEMA as REPAIR_SCHEMA
-from isomorph.core.report import SCHEMA, Report
+from isomorph.core.report import SCHEMA, ModelForm, Report
 from isomorph.core.untrusted_json import read_json
 from isomorph.store.codec import from_document
 
@@ -21,12 +22,10 @@ def read_report(path: Path) -> Report:
     """One report; what a later version added to it is left out, what it lacks is empty."""
     data = _document(path)
     schema = data.get("schema") if isinstance(data, dict) else None
-    if schema == _FIRST_SCHEMA:
-        data, schema = _from_first(data), SCHEMA
-    if schema != SCHEMA:
+    if schema not in {SCHEMA, _FIRST_SCHEMA}:
         raise _unreadable(path, f"its schema is {schema!r}, and this version reads {SCHEMA!r}")
     try:
-        report = from_document(Report, data)
+        report = from_document(Report, _from_first(data) if schema == _FIRST_SCHEMA else data)
     except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
         raise _unreadable(path, f"a field does not fit the schema: {error}") from error
     return typing.cast("Report", report)
@@ -37,7 +36,7 @@ def reported_models(path: Path) -> tuple[Report, str, str]:
     report = read_report(path)
     files = {each.role: each for each in report.models}
     sides = [files.get(role) for role in ("reference", "candidate")]
-    found = [each for each in sides if each is not None and not each.traced and not each.live]
+    found = [each for each in sides if each is not None and each.form == ModelForm.FILE]
     if len(found) != len(sides):
         raise UsageError(
             "BAD_OPTION",
@@ -50,7 +49,11 @@ def reported_models(path: Path) -> tuple[Report, str, str]:
 
 
 def _from_first(data: dict[str, Any]) -> dict[str, Any]:
-    """A report of the first schema in the terms of the present one: two fields were renamed."""
+    """A report of the first schema in the terms of the present one.
+
+    Two fields were renamed. What a model was given as, and whether inputs were generated, had no
+    field of its own.
+    """
     baseline = data.get("baseline")
     if isinstance(baseline, dict) and isinstance(baseline.get("standings"), list):
         statuses = [
@@ -60,7 +63,20 @@ def _from_first(data: dict[str, Any]) -> dict[str, Any]:
             for each in baseline["standings"]
         ]
         baseline = {**baseline, "statuses": statuses}
-    return {**data, "schema": SCHEMA, "baseline": baseline}
+    models = [{"form": _form_of_first(each), **each} for each in data.get("models", ())]
+    inputs = [{"kind": _kind_of_first(each), **each} for each in data.get("inputs", ())]
+    return {**data, "schema": SCHEMA, "baseline": baseline, "models": models, "inputs": inputs}
+
+
+def _form_of_first(model: dict[str, Any]) -> ModelForm:
+    if any(each.startswith("a trace of ") for each in model.get("notes", ())):
+        return ModelForm.TRACE
+    return ModelForm.LIVE if model.get("location", "").startswith("<") else ModelForm.FILE
+
+
+def _kind_of_first(given: dict[str, Any]) -> InputKind:
+    generated = given.get("origin", "").startswith("generated: ")
+    return InputKind.GENERATED if generated else InputKind.GIVEN
 
 
 def read_repair(path: Path) -> dict[str, Any]:

@@ -3,9 +3,9 @@ from dataclasses import replace
 
 import pytest
 
-from isomorph.core.coverage import Coverage, OutputCoverage
+from isomorph.core.coverage import Coverage, InputKind, OutputCoverage
 from isomorph.core.divergence import Verdict
-from isomorph.core.report import TRACE_OF, Skipped
+from isomorph.core.report import ModelForm, Skipped
 from isomorph.core.trace import Environment
 from isomorph.reporters._figures import closeness, number, times
 from isomorph.reporters.terminal import TerminalReporter
@@ -133,7 +133,9 @@ def test_a_model_alone_has_no_columns_for_another_side(report, divergence, wide)
 def test_generated_inputs_share_one_entry(report, wide):
     (one,) = report.inputs[:1]
     words = ("normal, seed 7", "normal, seed 7, batch=1", "uniform, seed 7")
-    made = tuple(replace(one, origin=f"generated: {each}") for each in words)
+    made = tuple(
+        replace(one, origin=f"generated: {each}", kind=InputKind.GENERATED) for each in words
+    )
     text = TerminalReporter().render(replace(report, inputs=made))
     assert "inputs generated: normal, uniform, batch=1 · seed 7" in " ".join(text.split())
 
@@ -151,7 +153,7 @@ def test_only_unusual_settings_of_a_runtime_are_shown(report, wide):
 
 
 def test_a_trace_is_not_offered_for_repair(report, wide):
-    traced = replace(report.models[0], notes=(f"{TRACE_OF}net.pt2",))
+    traced = replace(report.models[0], form=ModelForm.TRACE)
     text = TerminalReporter().render(replace(report, models=(traced, *report.models[1:])))
     assert "isomorph fix" not in text
 

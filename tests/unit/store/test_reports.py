@@ -61,8 +61,16 @@ def test_a_report_of_the_first_schema_is_read(tmp_path):
     def first(document):
         document["schema"] = "isomorph.report/1"
         document["baseline"] = {"file": "b.toml", "standings": [status]}
+        model = {"role": "r", "framework": "f", "digest": "", "nodes": 0, "constants": 0}
+        document["models"] = [
+            model | {"location": "<Net>"},
+            model | {"location": "t", "notes": ["a trace of m.onnx, recorded"]},
+            model | {"location": "m.onnx"},
+        ]
 
-    baseline = read_report(_written(tmp_path / "first.json", first)).baseline
+    report = read_report(_written(tmp_path / "first.json", first))
+    assert [each.form for each in report.models] == ["live object", "trace", "file"]
+    baseline = report.baseline
     assert baseline.statuses == (
         BaselineStatus(output="y", state="unchanged", message="as accepted"),
     )

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from isomorph.core.model import LoadFact
 from isomorph.frameworks.onnx.external_data import is_external
 from isomorph.frameworks.onnx.model import stored_tensors
 from isomorph.frameworks.onnx.scope import graphs, topological
@@ -27,13 +28,18 @@ def notes_on(proto: Any) -> Iterator[str]:  # noqa: ANN401
     ]
     if unsorted:
         yield "nodes are not in topological order, which ONNX requires; here they are sorted"
-    beside = sorted(external_files(proto))
-    if beside:
-        yield f"weights lie in other files: {', '.join(beside[:5])}" + (
-            " …" if len(beside) > 5 else ""
-        )
+    yield from load_facts(proto).values()
     if proto.training_info:
         yield "the training part of the file is not looked at"
+
+
+def load_facts(proto: Any) -> dict[LoadFact, str]:  # noqa: ANN401
+    """Whether weights lie in other files, with the files."""
+    beside = sorted(external_files(proto))
+    if not beside:
+        return {}
+    shown = ", ".join(beside[:5]) + (" …" if len(beside) > 5 else "")
+    return {LoadFact.EXTERNAL_WEIGHTS: f"weights lie in other files: {shown}"}
 
 
 def doc_strings(proto: Any) -> dict[str, str]:  # noqa: ANN401

@@ -59,7 +59,7 @@ class OnnxFramework:
         """Read, check, infer shapes and describe; external weights stay in their files."""
         require("onnx", extra="all", needed_for="framework 'onnx'")
         from isomorph.frameworks.onnx.describe import describe
-        from isomorph.frameworks.onnx.file_notes import doc_strings, notes_on
+        from isomorph.frameworks.onnx.file_notes import doc_strings, load_facts, notes_on
         from isomorph.frameworks.onnx.shapes import infer
         from isomorph.frameworks.onnx.validate import opsets
 
@@ -76,6 +76,7 @@ class OnnxFramework:
             opset=opsets(proto),
             metadata={e.key: e.value for e in proto.metadata_props} | doc_strings(proto),
             notes=(*loaded.notes, *inferred.notes, *notes_on(proto)),
+            load_facts=load_facts(proto),
             native=loaded.model.outlined(),
         )
 

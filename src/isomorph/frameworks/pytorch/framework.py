@@ -155,6 +155,7 @@ def _described(
         output_order=OutputOrder.UNNAMED,
         runs_python=native.kind == "module",
         notes=notes,
+        load_facts=native.load_facts,
         native=native,
     )
 

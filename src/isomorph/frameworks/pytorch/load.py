@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import torch
 
 from isomorph.core.errors import IsomorphError, RefusedError, UnreadableModelError, UsageError
+from isomorph.core.model import LoadFact
 from isomorph.frameworks.pytorch.archive import (
     holds_traced_inputs,
     kind_of,
@@ -170,12 +172,17 @@ def from_module(
             "EXAMPLE_NEEDED", "a module can only be followed with example inputs", file=location,
             fix="give --inputs, or let the factory return (module, inputs)",
         )  # fmt: skip
+    facts = {LoadFact.TRAINING_MODE: ""} if module.training else {}
     notes = ("the module is in training mode",) if module.training else ()
     try:
-        return from_exported(export(module, example)), notes
+        return replace(from_exported(export(module, example)), load_facts=facts), notes
     except UnreadableModelError as error:
-        why = f"torch.export refused the module ({error.why}); it runs by itself, outputs only"
-        return record(module, example), (*notes, why)
+        details = f"({error.why}); it runs by itself, outputs only"
+        known = {**facts, LoadFact.EXPORT_REFUSED: details}
+        return replace(record(module, example), load_facts=known), (
+            *notes,
+            f"torch.export refused the module {details}",
+        )
 
 
 def from_factory(word: str, options: Mapping[str, str]) -> tuple[TorchModel, tuple[str, ...]]:

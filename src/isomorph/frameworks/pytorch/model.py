@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from isomorph.core.model import LoadFact
 from isomorph.frameworks.pytorch.program import Program
 
 
@@ -25,6 +26,7 @@ class TorchModel:
     deployed: Any = None
     exported: Any = None
     cuttable: bool = True
+    load_facts: Mapping[LoadFact, str] = field(default_factory=dict)
     whole: Callable[[], TorchModel] | None = None
     release: Callable[[], None] = lambda: None
 
