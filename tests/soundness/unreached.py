@@ -273,12 +273,39 @@ def narrow_weight(random: np.random.Generator, same: bool) -> Pair:
     return Pair(reference=sides[0], candidate=sides[1], inputs=inputs, same=same)
 
 
+def function_weight(random: np.random.Generator, same: bool) -> Pair:
+    """A weight inside a function of the file, which the other side may hold without one."""
+    inner, columns = int(random.integers(4, 9)), int(random.integers(3, 7))
+    weight = np.abs(random.normal(size=(inner, columns))).astype(np.float32) + np.float32(0.1)
+    other = weight.copy()
+    if not same:
+        place = int(random.integers(inner)), int(random.integers(columns))
+        other[place] *= np.float32(random.choice([0.5, 1.1, 3.0]))
+    reads = {"x": (F32, (2, inner))}, {"y": (F32, (2, columns))}
+
+    def called(value):
+        held = helper.make_node("Constant", [], ["w"], value=numpy_helper.from_array(value, "w"))
+        steps = [held, node("MatMul", "a w", "m"), node("Relu", "m", "o")]
+        made = helper.make_function(
+            "local", "Layer", ["a"], ["o"], steps, [helper.make_opsetid("", 21)]
+        )
+        return model([node("Layer", "x", "y", domain="local")], *reads, {}, functions=[made])
+
+    candidate = called(other)
+    if random.random() < 0.5:
+        steps = [node("MatMul", "x w", "m"), node("Relu", "m", "y")]
+        candidate = model(steps, *reads, {"w": other})
+    inputs = {"x": -np.abs(random.normal(size=(2, inner))).astype(np.float32)}
+    return Pair(reference=called(weight), candidate=candidate, inputs=inputs, same=same)
+
+
 MAKERS: Mapping[str, Maker] = {
     "channel_scale": channel_scale,
     "blocked_grid": blocked_grid,
     "small_weight": small_weight,
     "table": table,
     "narrow_weight": narrow_weight,
+    "function_weight": function_weight,
 }
 
 

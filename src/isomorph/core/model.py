@@ -96,6 +96,8 @@ class Graph:
     tensors: Mapping[str, TensorSpec]
     constants: Mapping[str, Constant]
     quantization: tuple[Quantization, ...] = ()
+    functions: Mapping[str, Graph] = field(default_factory=dict)
+    """Functions that the file defines, by the ``native_op`` of the nodes that call them."""
 
 
 class OutputOrder(StrEnum):

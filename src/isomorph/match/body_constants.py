@@ -10,7 +10,7 @@ bodies have the same operators; otherwise it counts only if the outputs differ o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -150,11 +150,14 @@ def _uses(side: Weights) -> Iterator[ConstantUse]:
                 yield ConstantUse(weight=weight, read=read, kind=kind_of(reader))
     for node in side.graph.nodes:
         if node.name in side.useful:
-            yield from _inside(node, node.name)
+            yield from _inside(node, node.name, side.graph.functions)
 
 
-def _inside(node: Node, path: str) -> Iterator[ConstantUse]:
-    for key, body in node.bodies.items():
+def _inside(node: Node, path: str, functions: Mapping[str, Graph]) -> Iterator[ConstantUse]:
+    bodies = dict(node.bodies)
+    if node.native_op in functions:
+        bodies["function"] = functions[node.native_op]
+    for key, body in bodies.items():
         place = f"{path}/{key}"
         for name, constant in body.constants.items():
             if "float" not in constant.dtype or not math.prod(constant.shape) > 0:
@@ -172,7 +175,7 @@ def _inside(node: Node, path: str) -> Iterator[ConstantUse]:
                 read = partial(_values, constant)
                 yield ConstantUse(weight=weight, read=read, kind=kind_of(reader), body=body)
         for inner in body.nodes:
-            yield from _inside(inner, f"{place}/{inner.name}")
+            yield from _inside(inner, f"{place}/{inner.name}", functions)
 
 
 def _readers(body: Graph, name: str) -> Iterator[WeightReader]:

@@ -19,12 +19,12 @@ def same_structure(reference: Weights, candidate: Weights) -> dict[str, str] | N
     """Return the reference's constant for each of the candidate's that an output depends on.
 
     None where the graphs differ in more than the values of their constants: in an operator, an
-    attribute, a connection, or a constant inside a body.
+    attribute, a connection, a function, or a constant inside a body.
     """
     sides = reference.graph, candidate.graph
     ends = _matched([side.outputs for side in sides])
     inputs = _matched([side.inputs for side in sides])
-    if ends is None or inputs is None:
+    if ends is None or inputs is None or sides[0].functions != sides[1].functions:
         return None
     known: dict[str, str] = {}
     constants: dict[str, str] = {}

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections import ChainMap, Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import onnx
 
 from isomorph.core.digest import constant_of
 from isomorph.core.model import Constant, Graph, Node, TensorSpec
@@ -27,7 +30,9 @@ def describe(model: OnnxModel, inferred: Any) -> Graph:  # noqa: ANN401
 
     ``inferred`` is the same graph with value_info filled in; values come from the model.
     """
-    return _Describer(model).graph(model.proto.graph, inferred, "")
+    describer = _Describer(model)
+    whole = describer.graph(model.proto.graph, inferred, "")
+    return replace(whole, functions=describer.functions())
 
 
 def node_names(graph: Any) -> list[str]:  # noqa: ANN401
@@ -81,6 +86,24 @@ class _Describer:
                 nodes, specs, lambda name: self._read(origins[name]) if name in origins else None
             ),
         )
+
+    def functions(self) -> dict[str, Graph]:
+        """The functions of the file by the names under which nodes call them, each of them once."""
+        found: dict[str, Graph] = {}
+        names = Counter((each.domain, each.name) for each in self.model.proto.functions)
+        for function in self.model.proto.functions:
+            if names[function.domain, function.name] > 1:
+                continue  # overloads: which one a node calls depends on types
+            domain = domain_of(function)
+            name = f"{domain}::{function.name}" if domain else function.name
+            body = onnx.GraphProto(name=function.name, node=function.node)
+            for names_of, values in (
+                (function.input, body.input),
+                (function.output, body.output),
+            ):
+                values.extend(onnx.ValueInfoProto(name=each) for each in names_of)
+            found[name] = self.graph(body, body, f"{name}/", ChainMap())
+        return found
 
     def _read(self, origin: Any) -> Array:  # noqa: ANN401
         if hasattr(origin, "op_type"):
