@@ -39,12 +39,12 @@ class Measured:
 def measured(nodes: int, variant: str) -> Measured:
     """In a process of its own, so that the peak of memory is this one's."""
     with tempfile.TemporaryDirectory() as folder:
-        told = Path(folder) / "told.json"
-        words = [sys.executable, __file__, "--one", str(nodes), variant, "--to", str(told)]
+        result_path = Path(folder) / "result.json"
+        words = [sys.executable, __file__, "--one", str(nodes), variant, "--to", str(result_path)]
         ran = run(words, folder=Path(folder))
-        if not told.exists():
+        if not result_path.exists():
             sys.exit(f"{nodes} {variant}: {ran.tail}")
-        found = json.loads(told.read_text(encoding="utf-8"))
+        found = json.loads(result_path.read_text(encoding="utf-8"))
     return Measured(nodes=nodes, variant=variant, peak_bytes=ran.peak_bytes, **found)
 
 
@@ -89,8 +89,8 @@ def main() -> None:
     parser.add_argument("--to", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one:
-        told = one(int(given.one[0]), given.one[1])
-        given.to.write_text(json.dumps(told), encoding="utf-8")
+        result = one(int(given.one[0]), given.one[1])
+        given.to.write_text(json.dumps(result), encoding="utf-8")
         return
     rows = []
     for variant in VARIANTS:

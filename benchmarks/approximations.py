@@ -27,8 +27,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from measuring.distinguishing import certain, distinguishing_features
 from measuring.operators import Bench, groups
-from measuring.telling_apart import certain, told_apart
 from networks.operators.form import called, numbered
 from networks.operators.side_by_side import Side
 
@@ -119,10 +119,10 @@ def _measured(name: str, words: tuple[str, ...], folder: Path) -> dict[str, Any]
     return {
         "measured_with": _versions(converter.packages),
         "operators": dict(sorted(Counter(side.op for side in usable.values()).items())),
-        "approximated": told_apart(near, others),
+        "approximated": distinguishing_features(near, others),
         "refused": [
             {"op": row["op"], "when": row["when"]}
-            for row in told_apart(refused, [shown[key] for key in errors])
+            for row in distinguishing_features(refused, [shown[key] for key in errors])
             if certain(row, [features for op, features in shown.values() if op == row["op"]])
         ],
     }

@@ -57,8 +57,8 @@ def _rows(seeds: int, only: str, route: str, *, brief: bool) -> Iterator[dict]:
             print(f"[{done}/{len(names)}] {waiting[future]}: {made} checks", flush=True)
             for row in filter(itemgetter("alarm"), rows):
                 route = f"{row['reference']} → {row['candidate']}, seed {row['seed']}"
-                told = f"{row['verdict']}: {row['reason']}"
-                print(f"    FALSE ALARM {route}: {told}", flush=True)
+                text = f"{row['verdict']}: {row['reason']}"
+                print(f"    FALSE ALARM {route}: {text}", flush=True)
 
 
 def _tell(rows: list[dict], seeds: int) -> None:

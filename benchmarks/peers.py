@@ -91,14 +91,14 @@ def by_isomorph(files: Files, pair: Pair) -> Measured:
         ran = run(words, folder=Path(folder))
         if not report.exists():
             return _measured("isomorph", pair, [ran], f"exit {ran.returncode}", right=False)
-        told = json.loads(report.read_text(encoding="utf-8"))
-    guilty = [found for found in told["findings"] if found.get("node") and found.get("cause")]
-    says = told["verdict"]
+        facts = json.loads(report.read_text(encoding="utf-8"))
+    guilty = [found for found in facts["findings"] if found.get("node") and found.get("cause")]
+    says = facts["verdict"]
     if guilty:
         first = guilty[0]
         says += f": {first['node']}, {first['cause']}, {first['status']}"
     if pair.guilty is None:
-        right = told["verdict"] == "equivalent"
+        right = facts["verdict"] == "equivalent"
     else:
         right = bool(guilty) and guilty[0]["node"] == pair.guilty
     return _measured("isomorph", pair, [ran], says, right=right)

@@ -249,9 +249,9 @@ def _page(rows: list[dict[str, Any]]) -> str:
 
 
 def _cells(row: dict[str, Any]) -> str:
-    told = [f"cured: {', '.join(row['cures'])}"] if row.get("cures") else []
-    told += ["they differ by less than the first model's rounding"] if row.get(_BELOW) else []
-    note = row["reason"] or "; ".join(told)
+    notes = [f"cured: {', '.join(row['cures'])}"] if row.get("cures") else []
+    notes += ["they differ by less than the first model's rounding"] if row.get(_BELOW) else []
+    note = row["reason"] or "; ".join(notes)
     if row["reason"] and row.get("at"):
         note = f"{row['at']}: {note}"
     cells = (

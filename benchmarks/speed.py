@@ -32,7 +32,7 @@ BRIEF = Effort(passes=2, plain_per_pass=2)
 
 
 def measure(name: str, effort: Effort) -> list[Measured]:
-    """Every row of one network, told as they come."""
+    """Every row of one network, printed as they come."""
     files, plain = written(name), plain_of(name)
     rows = [plain_inference(files, plain, effort)]
     usual = rows[0].seconds or 0.0

@@ -65,8 +65,8 @@ def _try(made: Source, route: Route, seed: int) -> dict[str, Any]:
         report = _checked(reference, candidate, feeds, seed)
     except Exception as error:
         # A crash on a clean pair is as bad as a wrong answer, and must not end the others.
-        told = f"{type(error).__name__}: {error}"
-        return {**row, "verdict": "error", "reason": told, "alarm": True}
+        reason = f"{type(error).__name__}: {error}"
+        return {**row, "verdict": "error", "reason": reason, "alarm": True}
     verdict = str(report.verdict)
     return {
         **row,

@@ -92,10 +92,10 @@ def _said(code: int, out: str, err: str) -> tuple[str, str]:
     if report is None:
         return ("refused" if code == REFUSED else "error"), _last(err)
     verdict = str(report.get("verdict", "error"))
-    told = [str(each.get("why", "")) for each in report.get("skipped", ())]
-    told = [each for each in told if "oracle cannot" in each or "not explained" in each]
+    reasons = [str(each.get("why", "")) for each in report.get("skipped", ())]
+    reasons = [each for each in reasons if "oracle cannot" in each or "not explained" in each]
     reason = str(report.get("reason", "")) if verdict in {"divergent", "unknown"} else ""
-    return verdict, "; ".join(each for each in (reason, *told) if each)
+    return verdict, "; ".join(each for each in (reason, *reasons) if each)
 
 
 def _report(out: str) -> dict[str, Any] | None:

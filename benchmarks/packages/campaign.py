@@ -163,7 +163,7 @@ def _keep(row: Row) -> None:
     rows = json.loads(RESULTS.read_text(encoding="utf-8"))["rows"] if RESULTS.is_file() else []
     same = (row.package, row.file, row.route)
     kept = [each for each in rows if (each["package"], each["file"], each["route"]) != same]
-    with redirect_stdout(io.StringIO()):  # where it went is told at the end
+    with redirect_stdout(io.StringIO()):  # the folder is printed at the end
         write_json("packages", {"rows": [*kept, row.document]})
 
 

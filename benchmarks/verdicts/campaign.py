@@ -134,11 +134,11 @@ def _examine(seed: int, out: Path, locate: bool, invariants: int, share: float) 
         row = Row(seed, "not made", "left out", why=f"{type(error).__name__}: {error}"[:300])
     finally:
         signal.alarm(0)
-    told = row.as_dict()
-    wrong = row.outcome in (*WRONG, "unknown") or row.named_right is False or broken(told)
+    entry = row.as_dict()
+    wrong = row.outcome in (*WRONG, "unknown") or row.named_right is False or broken(entry)
     if pair is not None and wrong:
-        _keep(pair, told, out / "failures" / str(seed))
-    return told
+        _keep(pair, entry, out / "failures" / str(seed))
+    return entry
 
 
 def broken(row: dict) -> bool:

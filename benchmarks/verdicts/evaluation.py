@@ -198,15 +198,15 @@ class Evaluation:
 
     def _step(self, step: Step, scope: Scope, rng: Any) -> None:
         inputs = [scope.values[name] if name else None for name in step.inputs]
-        told = [scope.kinds[name] if name else None for name in step.inputs]
-        kind = next((k for k in told if k is not None and is_float(k)), FLOAT32)
+        input_kinds = [scope.kinds[name] if name else None for name in step.inputs]
+        kind = next((k for k in input_kinds if k is not None and is_float(k)), FLOAT32)
         kinds: list[np.dtype] | None = None
         if step.op == "If":
             results, kinds = self._if(step, inputs, scope, rng)
         elif step.op == "Loop":
-            results, kinds = self._loop(step, inputs, told, scope, rng)
+            results, kinds = self._loop(step, inputs, input_kinds, scope, rng)
         elif step.op == "Cast":
-            kind, results = self._cast(step.attributes["to"], inputs[0], told[0])
+            kind, results = self._cast(step.attributes["to"], inputs[0], input_kinds[0])
         elif step.op in ("Constant", "ConstantOfShape"):
             stored = step.kernel(inputs)[0]
             kind, results = stored.dtype, [self._moved(stored, rng)]
@@ -260,12 +260,12 @@ class Evaluation:
         return ([inner.values[n] for n in branch.outputs], [inner.kinds[n] for n in branch.outputs])
 
     def _loop(
-        self, step: Step, inputs: list, told: list, scope: Scope, rng: Any
+        self, step: Step, inputs: list, input_kinds: list, scope: Scope, rng: Any
     ) -> tuple[list, list]:
         body, count = step.bodies["body"], len(inputs) - 2
         rounds = 1_000 if inputs[0] is None else int(inputs[0].reshape(()))
         on = True if inputs[1] is None else bool(np.all(inputs[1]))
-        carried, kinds = list(inputs[2:]), list(told[2:])
+        carried, kinds = list(inputs[2:]), list(input_kinds[2:])
         scans: list[list[Array]] = [[] for _ in body.outputs[1 + count :]]
         scan_kinds = [FLOAT32] * len(scans)
         for turn in range(rounds):

@@ -14,7 +14,7 @@ FLAGS = [
 
 @pytest.fixture(scope="module")
 def chromium(tmp_path_factory, divergent):
-    """One browser for each module; whoever lacks one is told what to install.
+    """One browser for each module; without one, the message names the package to install.
 
     While it is open an event loop runs in this thread, which other tests must not meet; and what
     compiles a lot, as the check behind ``divergent`` does, is done before.

@@ -113,8 +113,8 @@ def test_a_node_inside_a_body_is_shown_at_its_parent_with_the_way_there(opened, 
     assert "b_relu2 › body#0 › deep" in card.locator(".facts").inner_text()
     card.locator("button.locate").click()
     for place in ("#profile", "#graphs"):
-        told = " ".join(page.inner_text(f"{place} .readout").split())
-        assert "faulty inside body#0/deep" in told
+        text = " ".join(page.inner_text(f"{place} .readout").split())
+        assert "faulty inside body#0/deep" in text
 
 
 def test_a_node_inside_a_body_that_was_looked_into_has_a_place_and_a_round(opened, divergent):
@@ -123,18 +123,18 @@ def test_a_node_inside_a_body_that_was_looked_into_has_a_place_and_a_round(opene
     graph["rounds"] = [2 if "/body#0/" in name else None for name in graph["nodes"]]
     page = opened(document)
     page.locator(".card button.locate").first.click()
-    told = " ".join(page.inner_text("#profile .readout").split())
-    assert "b_loop/body#0/deep round 3" in told
-    assert "faulty inside" not in told
+    text = " ".join(page.inner_text("#profile .readout").split())
+    assert "b_loop/body#0/deep round 3" in text
+    assert "faulty inside" not in text
 
 
 def test_what_no_patch_can_mend_offers_none(opened, divergent):
     crash = {**divergent["findings"][0], "code": "RUNTIME_CRASHED", "cause": None,
              "fix": "try another --runtime", "evidence": {}}  # fmt: skip
     page = opened({**divergent, "findings": [crash]})
-    told = page.locator(".card").first.inner_text()
-    assert "try another --runtime" in told
-    assert "isomorph fix" not in told
+    text = page.locator(".card").first.inner_text()
+    assert "try another --runtime" in text
+    assert "isomorph fix" not in text
 
 
 def test_what_a_tensor_gains_in_float_is_a_column_where_it_was_measured(opened, divergent):
@@ -150,7 +150,7 @@ def test_what_a_tensor_gains_in_float_is_a_column_where_it_was_measured(opened, 
     assert "gain" in page.inner_text("#quantization thead")
     assert "62%" in page.inner_text("#quantization tbody")
     first = page.locator("#quantization tbody tr").first
-    assert first.bounding_box()["height"] < 60, "a long name is told by its ends"
+    assert first.bounding_box()["height"] < 60, "a long name is shortened in the middle"
     assert first.locator(".name").get_attribute("title") == row["tensor"]
 
 
@@ -165,11 +165,11 @@ def test_a_repair_stands_on_the_card_of_its_node(opened, divergent):
               "patches": [patch], "before": [measured("divergent", 1234.5)],
               "after": [measured("equivalent", 0.25)]}  # fmt: skip
     page = opened({**divergent, "repair": repair})
-    told = page.locator(".card").first.locator(".patch").inner_text()
-    assert "alpha from 0.12 to 0.1" in told
-    assert "1235×" in told
-    assert "0.25×" in told
-    assert "fixed.onnx" in told
+    text = page.locator(".card").first.locator(".patch").inner_text()
+    assert "alpha from 0.12 to 0.1" in text
+    assert "1235×" in text
+    assert "0.25×" in text
+    assert "fixed.onnx" in text
 
 
 def test_hostile_names_are_shown_literally(opened, divergent):
@@ -188,10 +188,10 @@ def test_the_baseline_stands_below_the_verdict(opened, divergent):
     accepted = {"why": HOSTILE, "who": "A. Nother", "when": "2027-01-31", "until": "2027-06-30"}
     status = {"output": "y", "state": "unchanged", "message": "as accepted", "accepted": accepted}
     page = opened({**divergent, "baseline": {"file": "b.toml", "statuses": [status]}})
-    told = page.inner_text("#baseline")
-    assert "unchanged" in told
-    assert "until 2027-06-30" in told
-    assert HOSTILE[:20] in told
+    text = page.inner_text("#baseline")
+    assert "unchanged" in text
+    assert "until 2027-06-30" in text
+    assert HOSTILE[:20] in text
 
 
 def test_the_alignment_is_searched(opened, divergent):
@@ -313,7 +313,7 @@ def _report(verdict, covered, **more):
     outputs = (OutputCoverage(output="y", within=1),)
     coverage = Coverage(**{"values": 4, "outputs": outputs, **covered})
     return Report(
-        verdict=verdict, reason="as told", command="check", seed=0, draws=3, false_alarm=1e-6,
+        verdict=verdict, reason="as stated", command="check", seed=0, draws=3, false_alarm=1e-6,
         coverage=coverage, **more,
     )  # fmt: skip
 
@@ -334,8 +334,8 @@ def test_the_headline_of_the_page_equals_the_reports(opened, verdict, covered, o
     report = _report(Verdict(verdict), covered, only_given=only_given)
     page = opened(json.loads(as_json(report)))
     shown = page.locator("h1 .covers")
-    told = shown.inner_text() if shown.count() else ""
-    assert f"{verdict.upper()} {told}".strip() == report.headline
+    text = shown.inner_text() if shown.count() else ""
+    assert f"{verdict.upper()} {text}".strip() == report.headline
 
 
 def test_what_was_not_compared_is_listed_and_nothing_is_accepted(opened):

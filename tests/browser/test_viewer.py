@@ -77,9 +77,9 @@ def test_what_an_unknown_report_lacks_is_not_called_fixed(tab, viewed):
     page.get_by_role("checkbox", name="Compare last.json").check()
     page.get_by_role("button", name="Compare two").click()
     page.wait_for_selector("#outputs")
-    told = page.inner_text("#findings")
-    assert "not seen" in told
-    assert "fixed" not in told
+    text = page.inner_text("#findings")
+    assert "not seen" in text
+    assert "fixed" not in text
 
 
 def test_without_the_token_the_page_shows_what_to_do(tab, viewed):

@@ -46,6 +46,6 @@ def test_a_converter_is_described(converter):
 # These read their tables without a heavy import; the others are asked in tests/unit/linting.
 @pytest.mark.parametrize("name", ["onnx_to_tensorflow", "onnx_to_tflite"])
 def test_abilities_are_plain_data(name):
-    told = registry.converter(name).abilities()
-    assert json.loads(json.dumps(told)) == told
-    assert told
+    abilities = registry.converter(name).abilities()
+    assert json.loads(json.dumps(abilities)) == abilities
+    assert abilities

@@ -50,22 +50,22 @@ def test_no_input_is_part_of_a_script():
 def test_it_is_a_composite_action_as_the_marketplace_wants_it():
     """By GitHub's metadata syntax: every step has a shell, every input says what it is for."""
     yaml = pytest.importorskip("yaml")
-    told = yaml.safe_load(ACTION.read_text(encoding="utf-8"))
-    assert set(told) == {"name", "description", "branding", "inputs", "outputs", "runs"}
+    action = yaml.safe_load(ACTION.read_text(encoding="utf-8"))
+    assert set(action) == {"name", "description", "branding", "inputs", "outputs", "runs"}
     colors = {"white", "black", "yellow", "blue", "green", "orange", "red", "purple", "gray-dark"}
-    assert told["branding"]["color"] in colors
-    for each in told["inputs"].values():
+    assert action["branding"]["color"] in colors
+    for each in action["inputs"].values():
         assert set(each) == {"description", "required", "default"}
         assert isinstance(each["default"], str)
-    assert told["runs"]["using"] == "composite"
-    steps = told["runs"]["steps"]
+    assert action["runs"]["using"] == "composite"
+    steps = action["runs"]["steps"]
     assert all(step["shell"] == "bash" and step["run"] for step in steps)
     known = {step["id"] for step in steps if "id" in step}
-    for output in told["outputs"].values():
+    for output in action["outputs"].values():
         named = re.fullmatch(r"\$\{\{ steps\.(\w+)\.outputs\.[\w-]+ \}\}", output["value"])
         assert named[1] in known
     passed = {name for step in steps for name in step["env"].values()}
-    asked = {f"${{{{ inputs.{name} }}}}" for name in told["inputs"]}
+    asked = {f"${{{{ inputs.{name} }}}}" for name in action["inputs"]}
     assert asked - passed == {"${{ inputs.working-directory }}"}
 
 

@@ -166,7 +166,7 @@ def test_isomorph_is_imported_as_it_is():
 
 
 def _pytest(folder, *words):
-    # This very run has told its own children where reports go.
+    # This run has set where the reports of its child processes go.
     env = {key: value for key, value in os.environ.items() if not key.startswith("ISOMORPH_")}
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:anyio", "test_models.py", *words],
@@ -179,8 +179,8 @@ def test_a_failing_assertion_names_node_cause_fix_and_report(team):
     done = _pytest(team, "-n", "2")
     assert done.returncode == 1, done.stdout
     assert "1 failed, 4 passed" in done.stdout
-    for told in ("node: norm", "cause: attribute", "repair: isomorph fix", "report: "):
-        assert told in done.stdout, done.stdout
+    for text in ("node: norm", "cause: attribute", "repair: isomorph fix", "report: "):
+        assert text in done.stdout, done.stdout
     (report,) = (team / ".pytest_cache" / "isomorph").glob("*wrong.onnx*.json")
     assert str(report) in done.stdout
 

@@ -69,13 +69,13 @@ def test_one_sample_in_ten_decides(folder):
     report = json.loads(done.stdout)
     jsonschema.Draft202012Validator(schema()).validate(report)
     assert report["verdict"] == "divergent"
-    told = report["test_set"]
-    assert (told["samples"], told["examined"]) == (10, ["s6.npz"])
-    output = told["outputs"][0]
+    test_set = report["test_set"]
+    assert (test_set["samples"], test_set["examined"]) == (10, ["s6.npz"])
+    output = test_set["outputs"][0]
     assert output["worst"] == "s6.npz"
     assert output["worst_ratio"] > 100
     assert output["quantiles"]["0.75"] == 0.0
-    assert told["metric"]["samples"] == 10
+    assert test_set["metric"]["samples"] == 10
     assert {each["origin"] for each in report["inputs"]} == {"s6.npz"}
     assert report["findings"][0]["node"] == "clip"
     refused = command(folder, *line)

@@ -178,9 +178,9 @@ def test_an_interruption_ends_it_and_leaves_no_process(tmp_path):
     time.sleep(4)
     assert started.poll() is None, started.communicate()
     os.killpg(started.pid, signal.SIGINT)
-    _, told = started.communicate(timeout=60)
-    assert started.returncode == 130, told
-    assert "Traceback" not in told
+    _, message = started.communicate(timeout=60)
+    assert started.returncode == 130, message
+    assert "Traceback" not in message
 
 
 def _save_endless(path):

@@ -49,21 +49,21 @@ def test_the_chain_of_three_in_one_command(models, tmp_path, capsys):
     target = tmp_path / "cnn.tflite"
     words = ["convert", str(models / "cnn.pt2"), str(target), "--via", "onnx,tensorflow"]
     assert main([*words, "--format", "json"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    report = json.loads(capsys.readouterr().out)
     assert target.is_file()
-    assert told["verdict"] == "equivalent"
-    hops = [(hop["step"]["source"], hop["step"]["target"]) for hop in told["chosen"]]
+    assert report["verdict"] == "equivalent"
+    hops = [(hop["step"]["source"], hop["step"]["target"]) for hop in report["chosen"]]
     assert hops == [("pytorch", "onnx"), ("onnx", "tensorflow"), ("tensorflow", "tflite")]
-    for hop in told["chosen"]:
+    for hop in report["chosen"]:
         # Each hop is held against the first model, and its translation error is there to see.
         assert hop["report"]["models"][0]["framework"] == "pytorch"
         assert hop["report"]["outputs"][0]["translation"]["distance"]["max_abs"] < 1e-6
     assert any(
-        "the converter wrote to its input file" in note for note in told["chosen"][1]["notes"]
+        "the converter wrote to its input file" in note for note in report["chosen"][1]["notes"]
     )
-    assert "gradients and training mode" in told["chosen"][0]["lost"]
-    assert json.loads((tmp_path / "cnn.tflite.report.json").read_text()) == told
-    assert told["repeat"].startswith("isomorph convert ")
+    assert "gradients and training mode" in report["chosen"][0]["lost"]
+    assert json.loads((tmp_path / "cnn.tflite.report.json").read_text()) == report
+    assert report["repeat"].startswith("isomorph convert ")
 
 
 @pytest.mark.parametrize("name", ["lstm", "encoder"])

@@ -109,11 +109,11 @@ def data_dependent_if(facts):
 
 
 def execution_provider(facts):
-    told = facts["in isomorph's report"]
+    reported = facts["in isomorph's report"]
     fell_back = "CUDAExecutionProvider" not in facts["available"]
-    assert told["asked"] == "CUDAExecutionProvider"
-    assert (told["used"] == "CPUExecutionProvider") == fell_back
-    assert told["used"].split(", ")[0] == facts["ONNX Runtime itself"]["used"].split(", ")[0]
+    assert reported["asked"] == "CUDAExecutionProvider"
+    assert (reported["used"] == "CPUExecutionProvider") == fell_back
+    assert reported["used"].split(", ")[0] == facts["ONNX Runtime itself"]["used"].split(", ")[0]
     assert ("PROVIDER_FALLBACK" in facts["findings"]) == fell_back
     assert facts["verdict"] == "equivalent"
     assert facts["an unknown provider"] == "BAD_SETTING"

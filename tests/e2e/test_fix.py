@@ -32,7 +32,7 @@ def fix(pair, candidate, output, *more, reference="net.onnx"):
 
 
 @pytest.mark.parametrize(
-    ("reference", "edit", "told"),
+    ("reference", "edit", "expected"),
     [
         ("net.pt2", norm_with_epsilon(2e-3), "epsilon from 0.002 to 1e-05"),
         ("net.onnx", rounded_weight, "the values of the reference's"),
@@ -40,14 +40,14 @@ def fix(pair, candidate, output, *more, reference="net.onnx"):
     ],
     ids=["epsilon", "half", "swapped"],
 )
-def test_a_broken_export_is_repaired_shown_and_verified(pair, tmp_path, reference, edit, told):
+def test_a_broken_export_is_repaired_shown_and_verified(pair, tmp_path, reference, edit, expected):
     candidate = edited(pair, f"fix_{edit.__name__}.onnx", edit)
     before = candidate.read_bytes()
     fixed = tmp_path / "fixed.onnx"
     done = fix(pair, candidate.name, fixed, "--diff", reference=reference)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("REPAIRED  1 patch applied")
-    assert told in done.stdout
+    assert expected in done.stdout
     assert done.stdout.count("after   equivalent") == 3
     assert "edit" in done.stdout
     assert candidate.read_bytes() == before
@@ -123,10 +123,10 @@ def test_a_fault_of_the_run_ends_with_the_settings_that_cure_it(pair, tmp_path):
 
 def test_the_repair_as_json_satisfies_its_schema(pair, tmp_path):
     candidate = edited(pair, "fix_json.onnx", norm_with_epsilon(2e-3))
-    told = tmp_path / "repair.json"
-    done = fix(pair, candidate.name, tmp_path / "f.onnx", "--format", "json", "--report", told)
+    written = tmp_path / "repair.json"
+    done = fix(pair, candidate.name, tmp_path / "f.onnx", "--format", "json", "--report", written)
     assert done.returncode == 0, done.stdout + done.stderr
-    found = json.loads(told.read_text())
+    found = json.loads(written.read_text())
     jsonschema.Draft202012Validator(schema("repair")).validate(found)
     assert found["verified"] is True
     assert found["patches"][0]["edits"][0]["edit"] == "SetAttribute"

@@ -1,4 +1,4 @@
-"""Inputs and outputs in another arrangement of axes: settled by proof, told, never by luck."""
+"""Inputs and outputs in another arrangement of axes: settled by proof and reported."""
 
 import numpy as np
 import onnx
@@ -43,10 +43,10 @@ def test_channels_last_is_settled_by_the_outputs_and_told(tmp_path):
     reference = network(tmp_path, "first.onnx", last=False)
     report = isomorph.check(reference, network(tmp_path, "last.onnx", last=True), in_process=True)
     assert report.verdict == "equivalent"
-    told = {finding.code: finding.summary for finding in report.findings}
-    assert "(0, 2, 3, 1)" in told["INPUT_LAYOUT"]
-    assert "only with it the outputs agree" in told["INPUT_LAYOUT"]
-    assert "(0, 3, 1, 2)" in told["OUTPUT_SHAPE"]
+    summaries = {finding.code: finding.summary for finding in report.findings}
+    assert "(0, 2, 3, 1)" in summaries["INPUT_LAYOUT"]
+    assert "only with it the outputs agree" in summaries["INPUT_LAYOUT"]
+    assert "(0, 3, 1, 2)" in summaries["OUTPUT_SHAPE"]
 
 
 def test_a_fault_behind_another_layout_is_still_divergent(tmp_path):

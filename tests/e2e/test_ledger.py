@@ -197,8 +197,8 @@ def test_a_budget_of_a_sequence_holds_for_its_elements():
     assert check(*pair, inputs=inputs).verdict == "divergent"
     assert check(*pair, inputs=inputs, budget={"y": 0.5}).verdict == "equivalent"
     assert check(*pair, inputs=inputs, budget={"y": 0.1}).verdict == "divergent"
-    told = {"y": 0.5, "y[1]": 0.1}
-    report = check(*pair, inputs=inputs, budget=told)
+    budgets = {"y": 0.5, "y[1]": 0.1}
+    report = check(*pair, inputs=inputs, budget=budgets)
     verdicts = {each.reference_output: each.verdict.value for each in report.outputs}
     assert verdicts == {"y[0]": "equivalent", "y[1]": "divergent"}
 

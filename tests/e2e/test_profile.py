@@ -23,7 +23,7 @@ def test_the_profile_jumps_at_the_guilty_node_and_stays_up_behind_it(pair):
     before = [error for error in translation[:guilty] if error is not None]
     assert max(before) < 1e-10 < translation[guilty]
     assert translation[-1] > 1e-6
-    # What arises there is told apart from what comes along.
+    # An error that arises there is distinguished from one that is passed on.
     local = [(error, place) for place, error in enumerate(candidate.local) if error is not None]
     assert max(local)[1] == guilty
     assert candidate.local[-1] < 1e-10

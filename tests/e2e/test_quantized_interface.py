@@ -63,10 +63,10 @@ def test_a_fully_quantized_tflite_is_degraded(keras, name):
         keras / "model.keras", keras / f"{name}.tflite", inputs=keras / "inputs.npz"
     )
     assert report.verdict.value == "degraded", report.reason
-    told = _interface(report)
-    assert len(told) == 2
-    assert f"takes {name}: it is fed with quantized values, scale" in told[0]
-    assert f"gives {name}: it is compared dequantized, scale" in told[1]
+    summaries = _interface(report)
+    assert len(summaries) == 2
+    assert f"takes {name}: it is fed with quantized values, scale" in summaries[0]
+    assert f"gives {name}: it is compared dequantized, scale" in summaries[1]
     assert not any(f.effect == "reaches_output" or f.fix for f in report.findings)
     assert report.outputs[0].intended_loss.budget.ratio < 0.9
     row = next(row for row in report.quantization if row.tensor == "image")

@@ -183,8 +183,8 @@ def test_a_forged_description_is_a_damaged_trace(folder, tmp_path, model):
 def test_the_command_says_what_was_recorded(folder, tmp_path, capsys):
     words = ["trace", str(folder / "right.onnx"), "-o", str(tmp_path / "new"), "--in-process"]
     assert main(words) == 0
-    told = capsys.readouterr().out
-    assert "recorded 4 tensors" in told
-    assert "with its float64 oracle" in told
+    output = capsys.readouterr().out
+    assert "recorded 4 tensors" in output
+    assert "with its float64 oracle" in output
     assert main(words) == 2, "a folder that is not empty is not written to"
     assert main(["check", str(tmp_path / "new"), str(folder / "right.onnx"), "--in-process"]) == 0

@@ -58,19 +58,19 @@ def pytorch(*faults: str):
     class Net(torch.nn.Module):
         def __init__(self):
             super().__init__()
-            self.told = settings(*faults)
+            self.values = settings(*faults)
             for name in WEIGHTS:
-                value = torch.from_numpy(np.ascontiguousarray(self.told[name]))
+                value = torch.from_numpy(np.ascontiguousarray(self.values[name]))
                 self.register_buffer(name, value)
 
         def forward(self, x):
-            a = f.leaky_relu(f.conv2d(x, self.w1, self.b1, padding=1), self.told["slope"])
+            a = f.leaky_relu(f.conv2d(x, self.w1, self.b1, padding=1), self.values["slope"])
             c = f.conv2d(a, self.w2, self.b2, padding=1)
-            d = torch.tanh(a - c if self.told["swapped"] else c - a)
+            d = torch.tanh(a - c if self.values["swapped"] else c - a)
             z = d.amax((2, 3)) @ self.k1 + self.h1
-            z = f.layer_norm(z, (10,), self.gain, self.shift, self.told["epsilon"])
-            z = z * (torch.tanh(z) if self.told["tanh"] else torch.sigmoid(z))
-            return torch.softmax(z @ self.k2 + self.h2, self.told["axis"])
+            z = f.layer_norm(z, (10,), self.gain, self.shift, self.values["epsilon"])
+            z = z * (torch.tanh(z) if self.values["tanh"] else torch.sigmoid(z))
+            return torch.softmax(z @ self.k2 + self.h2, self.values["axis"])
 
     return torch.export.export(Net().eval(), (torch.from_numpy(IMAGE),))
 
@@ -79,22 +79,23 @@ def tensorflow(*faults: str):
     """A function of images with their channels last."""
     import tensorflow as tf
 
-    told = settings(*faults)
-    kernels = {name: told[name].transpose(2, 3, 1, 0) for name in ("w1", "w2")}
+    values = settings(*faults)
+    kernels = {name: values[name].transpose(2, 3, 1, 0) for name in ("w1", "w2")}
 
     @tf.function(input_signature=[tf.TensorSpec([2, 8, 8, 3], tf.float32, name="x")])
     def net(x):
-        first = tf.nn.bias_add(tf.nn.conv2d(x, kernels["w1"], 1, "SAME"), told["b1"])
-        a = tf.nn.leaky_relu(first, told["slope"])
-        c = tf.nn.bias_add(tf.nn.conv2d(a, kernels["w2"], 1, "SAME"), told["b2"])
-        d = tf.tanh(a - c if told["swapped"] else c - a)
-        z = tf.reduce_max(d, (1, 2)) @ told["k1"] + told["h1"]
+        first = tf.nn.bias_add(tf.nn.conv2d(x, kernels["w1"], 1, "SAME"), values["b1"])
+        a = tf.nn.leaky_relu(first, values["slope"])
+        c = tf.nn.bias_add(tf.nn.conv2d(a, kernels["w2"], 1, "SAME"), values["b2"])
+        d = tf.tanh(a - c if values["swapped"] else c - a)
+        z = tf.reduce_max(d, (1, 2)) @ values["k1"] + values["h1"]
         mean = tf.reduce_mean(z, 1, keepdims=True)
         variance = tf.reduce_mean(tf.math.squared_difference(z, mean), 1, keepdims=True)
-        z = (z - mean) * tf.math.rsqrt(variance + told["epsilon"]) * told["gain"] + told["shift"]
-        z = z * (tf.tanh(z) if told["tanh"] else tf.sigmoid(z))
-        logits = z @ told["k2"] + told["h2"]
-        if told["axis"] == 0:
+        z = (z - mean) * tf.math.rsqrt(variance + values["epsilon"])
+        z = z * values["gain"] + values["shift"]
+        z = z * (tf.tanh(z) if values["tanh"] else tf.sigmoid(z))
+        logits = z @ values["k2"] + values["h2"]
+        if values["axis"] == 0:
             return tf.transpose(tf.nn.softmax(tf.transpose(logits)))
         return tf.nn.softmax(logits)
 
@@ -114,26 +115,26 @@ def onnx(*faults: str):
     import onnx
     from onnx import TensorProto, helper, numpy_helper
 
-    told, n = settings(*faults), helper.make_node
+    values, n = settings(*faults), helper.make_node
     nodes = [
         n("Conv", ["x", "w1", "b1"], ["c1"], "conv1", pads=[1, 1, 1, 1]),
-        n("LeakyRelu", ["c1"], ["a"], "bend", alpha=told["slope"]),
+        n("LeakyRelu", ["c1"], ["a"], "bend", alpha=values["slope"]),
         n("Conv", ["a", "w2", "b2"], ["c2"], "conv2", pads=[1, 1, 1, 1]),
-        n("Sub", ["a", "c2"] if told["swapped"] else ["c2", "a"], ["d"], "minus"),
+        n("Sub", ["a", "c2"] if values["swapped"] else ["c2", "a"], ["d"], "minus"),
         n("Tanh", ["d"], ["t"], "squash"),
         n("ReduceMax", ["t"], ["p"], "peak", axes=[2, 3], keepdims=0),
         n("Gemm", ["p", "k1", "h1"], ["z"], "dense1"),
-        n("LayerNormalization", ["z", "gain", "shift"], ["l"], "norm", epsilon=told["epsilon"]),
-        n("Tanh" if told["tanh"] else "Sigmoid", ["l"], ["g"], "gate"),
+        n("LayerNormalization", ["z", "gain", "shift"], ["l"], "norm", epsilon=values["epsilon"]),
+        n("Tanh" if values["tanh"] else "Sigmoid", ["l"], ["g"], "gate"),
         n("Mul", ["l", "g"], ["s"], "gated"),
         n("Gemm", ["s", "k2", "h2"], ["logits"], "dense2"),
-        n("Softmax", ["logits"], ["y"], "soft", axis=told["axis"]),
+        n("Softmax", ["logits"], ["y"], "soft", axis=values["axis"]),
     ]
     graph = helper.make_graph(
         nodes, "g",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3, 8, 8])],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 5])],
-        [numpy_helper.from_array(np.ascontiguousarray(told[name]), name) for name in WEIGHTS],
+        [numpy_helper.from_array(np.ascontiguousarray(values[name]), name) for name in WEIGHTS],
     )  # fmt: skip
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     onnx.checker.check_model(made)

@@ -43,12 +43,12 @@ DOUBLE = np.array([1, 1, 2, 2], np.float32)
 GATES = drawn(1, 16, 3)
 
 
-def conv(told):
-    return on_image(f"h = Conv <{told}> (t, w)", w=drawn(3, 4, 3, 3, seed=5))
+def conv(attributes):
+    return on_image(f"h = Conv <{attributes}> (t, w)", w=drawn(3, 4, 3, 3, seed=5))
 
 
-def resized(told):
-    return on_image(f"h = Resize <{told}> (t, , f)", f=DOUBLE)
+def resized(attributes):
+    return on_image(f"h = Resize <{attributes}> (t, , f)", f=DOUBLE)
 
 
 def peak(keep):

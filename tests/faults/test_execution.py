@@ -35,5 +35,5 @@ def test_a_run_in_a_narrower_type_than_declared_is_an_execution_fault(program):
     first = report.findings[0]
     assert (first.code, first.cause) == ("GUILTY_NODE", "precision")
     assert first.nodes, "the nodes that run in the narrow type are named"
-    told = {each.question: each.agrees for each in first.experiments}
-    assert told["Does an optimizer of the runtime change the result?"] is False
+    answers = {each.question: each.agrees for each in first.experiments}
+    assert answers["Does an optimizer of the runtime change the result?"] is False

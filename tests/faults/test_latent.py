@@ -1,4 +1,4 @@
-"""Differences that the given inputs never reach: told, never a verdict, and searched for."""
+"""Differences that the given inputs never reach: reported, searched for, and never a verdict."""
 
 import numpy as np
 import onnx

@@ -19,8 +19,8 @@ def _source_digest(web):
 
 
 def test_the_shipped_page_is_built_from_this_source(root):
-    (told,) = re.findall(r'name="built-from" content="([0-9a-f]*)"', bundle())
-    assert told == _source_digest(root / "web"), "web/ changed: run `make web` and commit the page"
+    (built,) = re.findall(r'name="built-from" content="([0-9a-f]*)"', bundle())
+    assert built == _source_digest(root / "web"), "web/ changed: run `make web` and commit the page"
 
 
 def test_the_page_may_run_its_own_script_only():

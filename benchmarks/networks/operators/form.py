@@ -1,4 +1,4 @@
-"""One form of one operator: what it is told and given, and how a framework writes it."""
+"""One form of one operator: its attributes and inputs, and how a framework writes it."""
 
 from __future__ import annotations
 

@@ -20,11 +20,11 @@ OPSET = 20
 def forms(wanted: Sequence[str]) -> Iterator[Form]:
     """Of operators that are called so; those of one argument first."""
     yield from _of_one_argument(wanted)
-    told: set[str] = set()
+    seen: set[str] = set()
     for case in collect_testcases(None):
         nodes = case.model.graph.node
         if len(nodes) == 1 and called(nodes[0].op_type, wanted):
-            form = _case(case, told)
+            form = _case(case, seen)
             if form is not None:
                 yield form
 
@@ -78,7 +78,7 @@ def _of_one_argument(wanted: Sequence[str]) -> Iterator[Form]:
             yield Form(op=name, given=x, native=(node, {}, _result(node, {"x": x})))
 
 
-def _case(case: Any, told: set[str]) -> Form | None:
+def _case(case: Any, seen: set[str]) -> Form | None:
     """A case as a form: its first argument varies, as in a model, and the others are stored."""
     node = case.model.graph.node[0]
     arrays, _ = case.data_sets[0]
@@ -91,9 +91,9 @@ def _case(case: Any, told: set[str]) -> Form | None:
     words = [(each.name, each.s, each.i) for each in node.attribute if each.s or each.i in {0, 1}]
     form = (arrays[0].ndim, str(arrays[0].dtype), [bool(name) for name in node.input])
     key = str((node.op_type, words, form))
-    if key in told:
+    if key in seen:
         return None
-    told.add(key)
+    seen.add(key)
     try:
         onnx.defs.get_schema(node.op_type, OPSET)
         result = _result(node, dict(zip(names, arrays, strict=True)))

@@ -16,7 +16,7 @@ import torch
 from networks.operators.form import Form, called, defined, usable
 
 SAMPLES = 12
-"""Of each operator; what is told in another way comes early in its list."""
+"""Of each operator; forms with other arguments come early in its list."""
 
 
 def forms(wanted: Sequence[str]) -> Iterator[Form]:
@@ -27,11 +27,11 @@ def forms(wanted: Sequence[str]) -> Iterator[Form]:
     for info in _tested():
         if not called(f"{info.name} {info.aten_name}", wanted):
             continue
-        told: set[str] = set()
+        seen: set[str] = set()
         try:
             samples = info.sample_inputs("cpu", torch.float32)
             for _, sample in zip(range(SAMPLES), samples, strict=False):
-                form = _sampled(info, sample, told)
+                form = _sampled(info, sample, seen)
                 if form is not None:
                     yield form
         except Exception:  # the registry itself is not ours; what it cannot make is not measured
@@ -100,8 +100,8 @@ def _recurrent() -> Iterator[Form]:
         start = (state, state) if name == "lstm" else state
         op = getattr(torch.ops.aten, name).input
 
-        def call(x, stored, op=op, start=start, told=(first, both, bias)):
-            first, both, bias = told
+        def call(x, stored, op=op, start=start, settings=(first, both, bias)):
+            first, both, bias = settings
             return op(x, start, list(stored.values()), bias, 1, 0.0, False, both, first)[0]
 
         x = torch.randn(2, 5, 3) if first else torch.randn(5, 2, 3)
@@ -119,7 +119,7 @@ def _tested() -> Sequence[Any]:
     return [info for info in op_db if torch.float32 in info.dtypes]
 
 
-def _sampled(info: Any, sample: Any, told: set[str]) -> Form | None:
+def _sampled(info: Any, sample: Any, seen: set[str]) -> Form | None:
     """The sample as a form, where it is one operator, and nothing like it was seen yet."""
     if not isinstance(sample.input, torch.Tensor):
         return None
@@ -158,7 +158,7 @@ def _sampled(info: Any, sample: Any, told: set[str]) -> Form | None:
     # Sizes do not make another form; words, flags and ranks do.
     plain = [v for v in (*node.args[1:], *node.kwargs.values()) if isinstance(v, (str, bool))]
     key = str((str(op), given.ndim, str(given.dtype), len(tensors), plain))
-    if key in told:
+    if key in seen:
         return None
-    told.add(key)
+    seen.add(key)
     return Form(op=str(op), given=given, native=(call, tensors))

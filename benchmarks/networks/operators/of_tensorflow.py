@@ -118,9 +118,9 @@ def _traced(chosen: Mapping[str, Form]) -> Any:
 
 
 def _called(op: str, x: Any, native: Any) -> Any:
-    word, stored, told = native
+    word, stored, attributes = native
     function = getattr(tf.raw_ops, op)
-    result = function(**_renamed(function, op, {word: x, **stored, **told}))
+    result = function(**_renamed(function, op, {word: x, **stored, **attributes}))
     return result[0] if isinstance(result, (tuple, list)) else result
 
 
@@ -144,8 +144,8 @@ def _searched(name: str, known: Any) -> Iterator[Form]:
     arguments = sorted(known.input_arg, key=lambda each: _offers(each, known) is not FLOATS)
     offers = _combined([_offers(each, known) for each in arguments])
     for words in itertools.islice(itertools.product(*choices.values()), 16):
-        told = {**fixed, **dict(zip(choices, words, strict=True))}
-        form = _taken(name, [each.name for each in arguments], offers, told)
+        attributes = {**fixed, **dict(zip(choices, words, strict=True))}
+        form = _taken(name, [each.name for each in arguments], offers, attributes)
         if form is not None:
             yield form
 
@@ -178,10 +178,10 @@ def _attributes(known: Any) -> tuple[dict[str, Any] | None, dict[str, list[Any]]
 
 
 def _taken(
-    name: str, names: Sequence[str], offers: Sequence[Any], told: dict[str, Any]
+    name: str, names: Sequence[str], offers: Sequence[Any], attributes: dict[str, Any]
 ) -> Form | None:
     for given, *stored in offers:
-        native = (names[0], dict(zip(names[1:], stored, strict=True)), told)
+        native = (names[0], dict(zip(names[1:], stored, strict=True)), attributes)
         form = Form(op=name, given=np.asarray(given), native=native)
         try:
             result = _called(name, given, native).numpy()

@@ -1,4 +1,4 @@
-"""What isomorph sees of each form in a model of many: the node, what it is told and given."""
+"""What isomorph sees of each form in a model of many: the node, its attributes and inputs."""
 
 from __future__ import annotations
 

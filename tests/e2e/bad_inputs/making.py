@@ -62,8 +62,8 @@ def external(tensor, location, *, offset=None, length=None):
     """The tensor with its values said to lie in another file."""
     tensor.ClearField("raw_data")
     tensor.data_location = TensorProto.EXTERNAL
-    told = {"location": location, "offset": offset, "length": length}
-    for key, word in told.items():
+    entries = {"location": location, "offset": offset, "length": length}
+    for key, word in entries.items():
         if word is not None:
             tensor.external_data.add(key=key, value=str(word))
     return tensor

@@ -126,14 +126,16 @@ def test_a08_no_nodes_is_a_model_all_the_same(isomorph, tmp_path):
     assert output["observed"]["distance"]["compared"] == 6
 
 
-@pytest.mark.parametrize(("opset", "ir", "told"), [(99, 10, "opset 99"), (18, 99, "IR version 99")])
-def test_a09_from_the_future(isomorph, tmp_path, opset, ir, told):
+@pytest.mark.parametrize(
+    ("opset", "ir", "expected"), [(99, 10, "opset 99"), (18, 99, "IR version 99")]
+)
+def test_a09_from_the_future(isomorph, tmp_path, opset, ir, expected):
     made = dense()
     made.ir_version = ir
     made.opset_import[0].version = opset
     save(tmp_path / "m.onnx", made)
     isomorph("check", "m.onnx").refused(
-        "OPSET_TOO_NEW", file="m.onnx", tells=(told, "onnxruntime", "supports opset")
+        "OPSET_TOO_NEW", file="m.onnx", tells=(expected, "onnxruntime", "supports opset")
     )
 
 

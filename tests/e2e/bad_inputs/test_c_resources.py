@@ -95,7 +95,7 @@ def _overflowing_division():
 
 @pytest.mark.parametrize("side", ["alone", "reference", "candidate"])
 def test_c03_native_crash(isomorph, tmp_path, side):
-    """ONNX Runtime dies of it; everything that the others found out is still told."""
+    """ONNX Runtime dies of it; the results of the others are still reported."""
     save(tmp_path / "crash.onnx", _overflowing_division())
     plain = model(
         [node("Add", ["x", "c"], ["y"], "add")], [value("x", [2])], [value("y", [2])],
@@ -150,13 +150,13 @@ def chatty():
 
 
 @pytest.mark.parametrize(
-    ("trap", "told"),
+    ("trap", "expected"),
     [("abort", "SIGABRT"), ("segfault", "SIGSEGV"), ("leave", "exited with status 0")],
 )
-def test_c04_worker_dies(isomorph, tmp_path, trap, told):
+def test_c04_worker_dies(isomorph, tmp_path, trap, expected):
     (tmp_path / "traps.py").write_text(_TRAPS)
     ran = isomorph("check", f"traps:{trap}", "--trust", makes=["__pycache__"])
-    ran.refused("RUNTIME_CRASHED", exit_code=3, file=f"traps:{trap}", tells=(told,))
+    ran.refused("RUNTIME_CRASHED", exit_code=3, file=f"traps:{trap}", tells=(expected,))
 
 
 @pytest.mark.parametrize("trap", ["exits", "raises"])

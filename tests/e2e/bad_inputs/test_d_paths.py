@@ -37,8 +37,8 @@ def folder(tmp_path):
 def test_d01_d02_external_data_elsewhere(isomorph, folder, location):
     _with_data_at(folder, location)
     ran = isomorph("check", "models/m.onnx")
-    told = ran.refused("EXTERNAL_DATA_ESCAPE", exit_code=4, file="models/m.onnx", tells=("'w'",))
-    assert SECRET not in told
+    message = ran.refused("EXTERNAL_DATA_ESCAPE", exit_code=4, file="models/m.onnx", tells=("'w'",))
+    assert SECRET not in message
 
 
 def test_d02_external_data_that_is_absolute_is_not_opened(isomorph, folder, tmp_path):
@@ -86,7 +86,7 @@ def test_d04_hard_link(isomorph, folder, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "place", "told"),
+    ("content", "place", "expected"),
     [
         (None, {}, ("missing",)),
         (b"abc", {}, ("64", "3")),
@@ -95,12 +95,12 @@ def test_d04_hard_link(isomorph, folder, tmp_path):
         (bytes(64), {"offset": 1}, ("offset 1",)),
     ],
 )
-def test_d05_external_data_short(isomorph, folder, content, place, told):
+def test_d05_external_data_short(isomorph, folder, content, place, expected):
     if content is not None:
         (folder / "w.bin").write_bytes(content)
     _with_data_at(folder, "w.bin", **place)
     ran = isomorph("check", "models/m.onnx")
-    ran.refused("EXTERNAL_DATA_SHORT", file="models/m.onnx", tells=told)
+    ran.refused("EXTERNAL_DATA_SHORT", file="models/m.onnx", tells=expected)
 
 
 HOSTILE = ["../../../tmp/pwn", "/tmp/pwn", "CON", "n" * 5000, "Twin", "tWIN", "a\nb", "x\x1b[2J",

@@ -40,14 +40,14 @@ def test_f01_policy_of_special_values(isomorph, tmp_path):
     nodes = [node("Identity", [f"in_{name}"], [name]) for name in POLICY]
     save(tmp_path / "m.onnx", model(nodes, inputs, outputs))
     np.savez(tmp_path / "x.npz", **{f"in_{n}": _floats(got) for n, (got, *_) in POLICY.items()})
-    np.savez(tmp_path / "y.npz", **{n: _floats(told) for n, (_, told, *_) in POLICY.items()})
+    np.savez(tmp_path / "y.npz", **{n: _floats(marks) for n, (_, marks, *_) in POLICY.items()})
     ran = isomorph("check", "y.npz", "m.onnx", "--inputs", "x.npz", "--format", "json")
     assert ran.exit == 1
     outputs = {each["candidate_output"]: each for each in ran.report["outputs"]}
-    for name, (got, expected, agrees, told) in POLICY.items():
+    for name, (got, expected, agrees, marks) in POLICY.items():
         assert (outputs[name]["verdict"] == "equivalent") == agrees, name
         distance = outputs[name]["observed"]["distance"]
-        assert {key: distance[key] for key in told} == told, name
+        assert {key: distance[key] for key in marks} == marks, name
         assert "nan" not in map(str, distance.values()), f"{name}: a figure is silently NaN"
         assert distance["compared"] == 5 + bool(np.isfinite(got) and np.isfinite(expected)), name
     (signed,) = [each for each in ran.report["findings"] if each["code"] == "SIGNED_ZERO"]

@@ -41,10 +41,10 @@ def test_g01_the_disk_fills_while_tensors_are_handed_over(isomorph, tmp_path):
     few = _small_disk(isomorph.scratch, "3m")
     ran = isomorph("check", "m.onnx", "m.onnx", "--format", "json", through=few)
     assert ran.exit == 3, ran
-    told = [each for each in ran.report["findings"] if each["code"] == "DISK_FULL"]
-    assert told, ran
-    assert "2000000 bytes are needed" in json.dumps(told)
-    assert "are free there" in json.dumps(told)
+    found = [each for each in ran.report["findings"] if each["code"] == "DISK_FULL"]
+    assert found, ran
+    assert "2000000 bytes are needed" in json.dumps(found)
+    assert "are free there" in json.dumps(found)
 
 
 def test_g01_the_disk_is_full_when_results_are_written(isomorph, tmp_path):
@@ -162,7 +162,7 @@ sys.meta_path.insert(0, Absent())
 
 
 @pytest.mark.parametrize(
-    ("file", "text", "exit_code", "told"),
+    ("file", "text", "exit_code", "expected"),
     [
         ("sitecustomize.py", _ABSENT, 2, ("error[MISSING_EXTRA]", "pip install 'isomorph[")),
         ("onnxruntime.py", "__version__ = '0.4'", 3, ("RUNTIME_FAILED", "isomorph doctor")),
@@ -172,7 +172,7 @@ sys.meta_path.insert(0, Absent())
     ids=["absent", "another version", "crashing", "exiting"],
 )
 def test_g06_a_runtime_that_is_not_what_it_should_be(
-    isomorph, tmp_path, file, text, exit_code, told
+    isomorph, tmp_path, file, text, exit_code, expected
 ):
     save(tmp_path / "m.onnx", dense())
     (tmp_path / "site").mkdir()
@@ -181,7 +181,7 @@ def test_g06_a_runtime_that_is_not_what_it_should_be(
     ran = isomorph("check", "m.onnx", "m.onnx", env=environment)
     assert ran.exit == exit_code, ran
     shown = " ".join((ran.out + ran.err).split())
-    for word in told:
+    for word in expected:
         assert word in shown, ran
     assert "node product" not in shown, "no node of the model has anything to do with it"
 
@@ -207,10 +207,10 @@ def test_g07_interrupted(isomorph, tmp_path, number):
             if line.startswith("isomorph: reference"):
                 break
         running.send_signal(number)
-        told = running.stderr.read()
+        message = running.stderr.read()
         assert running.wait(timeout=60) == 130
-    assert "interrupted" in told
-    assert "Traceback" not in told
+    assert "interrupted" in message
+    assert "Traceback" not in message
     report = json.loads((tmp_path / "r.json").read_text())
     assert (report["verdict"], report["reason"]) == ("unknown", "interrupted")
     assert report["models"][1]["nodes"] == 3000
@@ -238,9 +238,9 @@ def test_g07_interrupted_while_the_models_are_loaded(isomorph, tmp_path):
             assert running.poll() is None, running.stderr.read()
             time.sleep(0.05)
         running.send_signal(signal.SIGTERM)
-        told = running.stderr.read()
+        message = running.stderr.read()
         assert running.wait(timeout=20) == 130
-    assert "Traceback" not in told
+    assert "Traceback" not in message
     report = json.loads((tmp_path / "r.json").read_text())
     assert report["verdict"] == "unknown"
     assert report["reason"] == "interrupted while the models were loaded"
@@ -278,8 +278,8 @@ def test_g08_abroad(isomorph, tmp_path, environment):
         there["PYTHONPATH"] = str(tmp_path / "site")
     ran = isomorph("check", "m.onnx", "m.onnx", env=there)
     assert ran.exit == 0, ran
-    told = " ".join(ran.out.split())  # a narrow terminal breaks the line
-    assert told.startswith("EQUIVALENT on 2 generated inputs the same function")
+    text = " ".join(ran.out.split())  # a narrow terminal breaks the line
+    assert text.startswith("EQUIVALENT on 2 generated inputs the same function")
     if environment.get("PYTHONIOENCODING"):
         assert ran.out.isascii()
     numbers = np.array([float(each) for each in ("0", "1e-06")])

@@ -53,7 +53,7 @@ def checked(tmp_path_factory):
 
 
 @pytest.fixture
-def told(checked, isomorph, tmp_path):
+def rendered(checked, isomorph, tmp_path):
     """The report in another format, as the command writes it."""
 
     def rendered(name, output=None, **options):
@@ -66,9 +66,9 @@ def told(checked, isomorph, tmp_path):
     return rendered
 
 
-def test_h01_markup_in_the_page(told, tmp_path):
+def test_h01_markup_in_the_page(rendered, tmp_path):
     """That no browser runs it is seen in tests/browser; here, that it never leaves its data."""
-    told("html", output="page.html")
+    rendered("html", output="page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     before, _, rest = page.partition('<script type="application/json" id="report">')
     data, _, after = rest.partition("</script>")
@@ -82,9 +82,9 @@ def test_h01_markup_in_the_page(told, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["terminal", "markdown", "github", "junit"])
-def test_h02_h03_what_moves_the_cursor_or_hides_text(told, name):
+def test_h02_h03_what_moves_the_cursor_or_hides_text(rendered, name):
     """The harness looks for control characters; here, for what turns or hides text."""
-    text = told(name, env={"COLUMNS": "400"})
+    text = rendered(name, env={"COLUMNS": "400"})
     assert not set("\u202e\u202c\u200b\x1b\x07\r") & set(text)
     assert "\\x1b" in text
     assert "\\u202e" in text
@@ -104,25 +104,25 @@ def test_h04_there_is_no_table_for_a_spreadsheet(isomorph, checked):
     ran.refused("UNKNOWN_NAME", tells=("csv", "json"))
 
 
-def test_h05_junit_and_sarif_stay_valid(told):
-    text = told("junit")
+def test_h05_junit_and_sarif_stay_valid(rendered):
+    text = rendered("junit")
     xmlschema.XMLSchema(SCHEMAS / "junit.xsd").validate(text)
     assert ET.fromstring(text).findall(".//failure")
-    document = json.loads(told("sarif"))
+    document = json.loads(rendered("sarif"))
     schema = json.loads((SCHEMAS / "sarif-2.1.0.json").read_text())
     jsonschema.Draft7Validator(schema).validate(document)
     assert document["runs"][0]["results"][0]["ruleId"] == "GUILTY_NODE"
 
 
-def test_h06_a_name_gives_no_orders_to_a_workflow(told, tmp_path):
+def test_h06_a_name_gives_no_orders_to_a_workflow(rendered, tmp_path):
     """Neither in the annotations nor in the log, where a workflow reads every line."""
     summary = {"GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
-    lines = told("github", env=summary, makes=["summary.md"]).splitlines()
+    lines = rendered("github", env=summary, makes=["summary.md"]).splitlines()
     assert lines
     for line in lines:
         assert re.match(r"::(error|warning|notice) [a-z]+=[^:]*::", line), line
         assert "%0A" not in line.replace("%250A", ""), "a break of the name's own is escaped"
-    others = (tmp_path / "summary.md").read_text() + told("terminal")
+    others = (tmp_path / "summary.md").read_text() + rendered("terminal")
     for line in others.splitlines():
         assert not line.lstrip().startswith(("::", "##["))
 

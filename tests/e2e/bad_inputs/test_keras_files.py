@@ -209,10 +209,10 @@ def test_c08_two_members_of_one_name(isomorph, tmp_path, made):
 @pytest.mark.parametrize("name", ["lambda.keras", "lambda.h5"])
 def test_e03_e04_lambda(isomorph, tmp_path, made, name):
     shutil.copy(made / name, tmp_path)
-    told = isomorph("check", name).refused(
+    message = isomorph("check", name).refused(
         "UNSAFE_KERAS", exit_code=4, file=name, tells=("'sneaky'", "Lambda", "--trust")
     )
-    assert ("no safe mode" in told) == name.endswith(".h5")
+    assert ("no safe mode" in message) == name.endswith(".h5")
 
 
 def test_e03_lambda_with_trust_is_run_and_recorded(isomorph, tmp_path, made):

@@ -108,7 +108,7 @@ def _overflowing(graph, _):
 
 
 @pytest.mark.parametrize(
-    ("change", "code", "told"),
+    ("change", "code", "expected"),
     [
         (_later, "GRAPH_CYCLE", ("RELU:0", "CONV_2D:1")),
         (_nowhere, "DANGLING_INPUT", ("RELU:1", "700")),
@@ -120,9 +120,9 @@ def _overflowing(graph, _):
     ],
     ids=["b01", "b02", "b04", "b06", "b07", "b08-negative", "b08-overflow"],
 )
-def test_b_graphs_that_cannot_be(isomorph, tmp_path, change, code, told):
+def test_b_graphs_that_cannot_be(isomorph, tmp_path, change, code, expected):
     name = spoiled(tmp_path, change)
-    isomorph("check", name).refused(code, file=name, tells=told)
+    isomorph("check", name).refused(code, file=name, tells=expected)
 
 
 def test_b05_tensors_without_names(isomorph, tmp_path):

@@ -45,8 +45,9 @@ class Ran:
     def __repr__(self):
         """Enough to see what went wrong, whatever the length of the report."""
         try:
-            told = json.loads(self.out)
-            shown = [told["verdict"], told["reason"], [f["summary"] for f in told["findings"]]]
+            report = json.loads(self.out)
+            summaries = [finding["summary"] for finding in report["findings"]]
+            shown = [report["verdict"], report["reason"], summaries]
         except (ValueError, KeyError, TypeError):
             shown = self.out[-1500:]
         return f"exit {self.exit} after {self.seconds:.1f} s\n{shown}\n{self.err[-1500:]}"
@@ -54,9 +55,9 @@ class Ran:
     @property
     def report(self):
         """The JSON report, valid by the published schema."""
-        told = json.loads(self.out)
-        jsonschema.validate(told, schema())
-        return told
+        report = json.loads(self.out)
+        jsonschema.validate(report, schema())
+        return report
 
     @property
     def codes(self):
@@ -71,7 +72,7 @@ class Ran:
 
     @property
     def message(self):
-        """The error's lines, without what was told about progress before them."""
+        """The error's lines, without the lines about progress before them."""
         lines = self.err.splitlines()
         starts = [place for place, line in enumerate(lines) if line.startswith("error[")]
         assert len(starts) == 1, f"not exactly one error: {self}"
@@ -89,7 +90,7 @@ class Ran:
             joints = (" in ", ": ")  # a part of the file, or the file as a whole
             assert any(f"{joint}{file}" in lines[0] for joint in joints), self
         for word in tells:
-            assert word in "\n".join(lines), f"{word!r} is not told: {self}"
+            assert word in "\n".join(lines), f"{word!r} is missing: {self}"
         return "\n".join(lines)
 
 
@@ -215,9 +216,9 @@ def _memory(pid):
     found = {"VmHWM": 0, "RssAnon": 0}
     try:
         for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
-            key, _, told = line.partition(":")
+            key, _, value = line.partition(":")
             if key in found:
-                found[key] = int(told.split()[0]) << 10
+                found[key] = int(value.split()[0]) << 10
     except OSError:
         pass
     return found

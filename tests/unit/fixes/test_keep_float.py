@@ -87,7 +87,7 @@ TWO_INPUTS = network(
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_inputs_are_told_apart_by_name_not_by_place(tmp_path):
+def test_inputs_are_identified_by_name_not_by_place(tmp_path):
     source, result = str(faulty.saved(tmp_path, "two", TWO_INPUTS)), str(tmp_path / "q.onnx")
     quantize_dynamic(source, result, weight_type=QuantType.QUInt8)
     model = onnx.load(result)

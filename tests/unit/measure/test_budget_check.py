@@ -61,7 +61,7 @@ def test_text_is_accepted_where_draws_disagree_on_it():
     assert ratio(np.array(["x", "b", "c"], object), words, spread, "object") == np.inf
 
 
-def test_the_largest_integers_are_told_apart():
+def test_the_largest_integers_are_distinguished():
     spread = drawn(np.zeros(3, np.uint64), [np.zeros(3)] * 10)
     top = np.array([2**64 - 1, 0, 0], np.uint64)
     assert ratio(top, np.zeros(3, np.uint64), spread, "uint64") > 1.0

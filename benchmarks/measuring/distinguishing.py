@@ -1,4 +1,4 @@
-"""By what some forms of an operator are told from the others: as little as is needed."""
+"""The fewest features that distinguish some forms of an operator from the others."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from isomorph.linting.measured_forms import DTYPE, INPUTS, RANK, applies_to
 Shown = Mapping[str, Any]
 
 
-def told_apart(
+def distinguishing_features(
     wrong: Iterable[tuple[str, Shown, float]], right: Sequence[tuple[str, Shown]]
 ) -> list[dict[str, Any]]:
     """Rows for operators with what they show and an error each, that speak of none of the right.
 
     Lists of sizes are left out where they can be. A word, number, flag, rank or type is left out
     only where forms with another one are wrong as well: of one that was not measured nothing is
-    known. A form that shows nothing which the right ones do not show is not told: nobody could.
+    known. A form that shows nothing which the right ones do not show is left out.
     """
     wrong = list(wrong)
     found: list[dict[str, Any]] = []
@@ -44,7 +44,7 @@ def told_apart(
 
 
 def certain(row: Mapping[str, Any], forms: Iterable[Shown]) -> bool:
-    """Whether a refusal is the operator's, or that of a word or flag that it is told.
+    """Whether a refusal is the operator's, or that of one of its attributes.
 
     Test suites like what is rare: all weights in one tensor, no bias, every axis but the usual one.
     Without a word to blame, that may be what was refused, and nobody would have met it.
