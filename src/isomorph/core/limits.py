@@ -207,6 +207,64 @@ EQUAL_TENSORS = Limit(
 )
 """Beyond: as for stretches."""
 
+NODES_BEHIND = Limit(
+    most=5,
+    of="nodes after a substitution, without those that pass values on, are searched",
+    left_out="tensors farther after a substitution",
+)
+"""Beyond: a substitution that restores only tensors farther away counts for nothing."""
+
+# Which tensors and constants correspond
+
+SAME_VALUES = Limit(
+    most=8,
+    of="tensors of equal values are compared with one tensor",
+    left_out="further tensors of equal values",
+)
+NEAR_QUANTIZED = Limit(
+    most=16,
+    of="tensors are compared with one quantized tensor",
+    left_out="further tensors that may be a quantized one",
+)
+SAME_SIZE_CONSTANTS = Limit(
+    most=8,
+    of="constants of one size are compared with one constant of the alignment",
+    left_out="further constants of the same size",
+)
+CONSTANTS_AT_PLACE = Limit(
+    most=32,
+    of="constants of one place are examined for concatenations",
+    left_out="concatenated constants at a place with more",
+)
+"""Beyond, for these: the alignment may leave a tensor or a constant unpaired."""
+
+MERGED_AXES = Limit(
+    most=4,
+    of="axes of a weight are merged in every order",
+    left_out="merged axes of a weight that has more",
+)
+"""Beyond: of a weight with merged axes it is not known whether it differs."""
+
+FOLDED_STEPS = Limit(
+    most=6,
+    of="nodes after a linear node are folded into its weight and bias",
+    left_out="factors and offsets farther after a linear node",
+)
+"""A bias, a normalization and changes of layout. Beyond: of a weight into which more was folded
+it is not known whether it differs."""
+
+SCALE_STEPS = Limit(
+    most=3,
+    of="nodes after a product are searched for its factor",
+    left_out="factors farther after a product",
+)
+ORIGIN_WEIGHTS = Limit(
+    most=8,
+    of="float weights are compared with one quantized weight",
+    left_out="further float weights of the same size",
+)
+"""Beyond: the float weight that a quantized one was made from may not be found."""
+
 # Constants
 
 LIKE_WEIGHTS = Limit(

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.errors import IsomorphError
-from isomorph.core.limits import DISTANCE, SUBSTITUTIONS, TENSORS_BEHIND, noted_limits
+from isomorph.core.limits import (
+    DISTANCE,
+    NODES_BEHIND,
+    SUBSTITUTIONS,
+    TENSORS_BEHIND,
+    noted_limits,
+)
 from isomorph.localize.error_location import describe_error, relative_error
 from isomorph.localize.fault import Fault, likeliest_node, placed_value
 from isomorph.localize.lost_fusion import activation_follows, only_rectified, rectified_tensors
@@ -27,8 +33,6 @@ if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
     from isomorph.match.value_match import ValueMatcher
-
-_BEHIND = 5
 
 
 class Search:
@@ -328,7 +332,7 @@ class Search:
         """
         found: list[str] = []
         layer, passed = [tensor], {tensor}
-        for _ in range(_BEHIND):
+        for _ in range(NODES_BEHIND.most):
             open_ends, layer = layer, []
             while open_ends:
                 for node in self.candidate.topology.readers.get(open_ends.pop(0), ()):
@@ -341,6 +345,8 @@ class Search:
                     )
                     passed.update(made if passing else fresh)
                     (open_ends if passing else layer).extend(made if passing else fresh)
+        if layer:
+            NODES_BEHIND.reached()
         return found
 
     def placed(self, proposal: Substitution) -> Array:

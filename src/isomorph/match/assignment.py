@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from isomorph.core.limits import SAME_VALUES
 from isomorph.match.value_match import rearrangements
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from isomorph.match.axis_layout import Rearrangement
     from isomorph.match.tensor_capture import TensorCapture
     from isomorph.match.value_match import ValueMatcher
-
-_MOST_COMPARED = 8
 
 Key = tuple[str, tuple[str, ...]]
 
@@ -71,7 +70,7 @@ class Assignment:
         """Prefer a tensor with the same shape and no permuted axes among equal ones."""
         shape = self._values[name].shape
         if self._matcher.reference.shapes[ref] != shape:
-            for other in self._matcher.equal_to(ref, _MOST_COMPARED):
+            for other in self._matcher.equal_to(ref, SAME_VALUES.most):
                 if self._matcher.reference.shapes[other] == shape:
                     found = self._rearrangement(other, name)
                     if found is not None and not found.moves:
@@ -131,17 +130,20 @@ class Assignment:
                 if moved is not None:
                     found[name] = cand, moved
                     break
+            else:
+                if len(self._classes[self._of[name]].members) > SAME_VALUES.most:
+                    SAME_VALUES.reached()
         return found
 
     def _equal_to(self, name: str) -> Sequence[str]:
         """Return the candidate's tensors whose counterpart has these values in any arrangement."""
-        same_values = self._classes[self._of[name]].members[:_MOST_COMPARED]
+        same_values = self._classes[self._of[name]].members[: SAME_VALUES.most]
         same = [self.taken[each] for each in same_values if each in self.taken]
         if same:
             return same
         return [
             self.taken[ref]
-            for ref in self._matcher.equal_to(name, _MOST_COMPARED)
+            for ref in self._matcher.equal_to(name, SAME_VALUES.most)
             if ref in self.taken
         ]
 

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.alignment import Confidence, Pair
+from isomorph.core.limits import CONSTANTS_AT_PLACE
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.match.constants import Constants
-
-_MOST_TOGETHER = 32
-"""Where more are read at one place, the place does not show what belongs together."""
 
 
 def match_concatenated(constants: Constants) -> None:
@@ -22,7 +20,10 @@ def match_concatenated(constants: Constants) -> None:
     places = [unmatched_by_place(constants, side) for side in (0, 1)]
     for place in places[1]:
         sides = [bucket.get(place, {}) for bucket in places]
-        if not all(0 < len(each) <= _MOST_TOGETHER for each in sides):
+        if not all(sides):
+            continue
+        if max(map(len, sides)) > CONSTANTS_AT_PLACE.most:
+            CONSTANTS_AT_PLACE.reached()
             continue
         for name, whole in sides[1].items():
             parts = _parts(

@@ -7,12 +7,12 @@ or folded; and by the nodes that read them where the values prove nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isomorph.core.alignment import Confidence, Pair, PairEvidence
+from isomorph.core.limits import SAME_SIZE_CONSTANTS
 from isomorph.match.quantizers import quantization_by_tensor, real_values
 from isomorph.match.value_match import rearrangements
 from isomorph.oracle.noise import unit_roundoff
@@ -26,7 +26,6 @@ Reader = Callable[[Sequence[str]], Mapping[str, "Array"]]
 """Returns the values of these constants; some may be missing."""
 
 NO_VALUES = "no constant of the other side holds its values or is read at its place"
-_MOST_COMPARED = 8
 
 
 class Constants:
@@ -164,9 +163,8 @@ class Constants:
         at_same_place = self.at_same_place(cand)
         yield from at_same_place
         others = (ref for ref in self._buckets.get(size, ()) if ref not in at_same_place)
-        yield from islice(
-            (ref for ref in others if ref in self.unmatched_reference), _MOST_COMPARED
-        )
+        unmatched = (ref for ref in others if ref in self.unmatched_reference)
+        yield from SAME_SIZE_CONSTANTS.first(unmatched)
 
     def at_same_place(self, cand: str) -> list[str]:
         """Return unmatched constants of the same size that are read at the corresponding place."""

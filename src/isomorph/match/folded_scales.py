@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.limits import SCALE_STEPS
+
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
     from isomorph.core.trace import Array
 
 Read = Callable[[str], "Array | None"]
 
-_FARTHEST = 3
-"""Steps from a product to its factor: a bias and a change of layout may stand between them."""
 _BETWEEN = frozenset({"Add", "Transpose", "Reshape", "Identity"})
 
 
@@ -37,7 +37,7 @@ def folded_kernels(size: int, graph: Graph, read: Read) -> Iterator[Array]:
         kernels = [each for each in fits if len(each.shape) > 1 and "float" in each.dtype]
         if not kernels or not node.outputs:
             continue
-        factor = _factor(node.outputs[0], readers, read, _FARTHEST)
+        factor = _factor(node.outputs[0], readers, read, SCALE_STEPS.most)
         value = None if factor is None else read(kernels[0].name)
         if factor is None or value is None:
             continue
@@ -49,7 +49,10 @@ def folded_kernels(size: int, graph: Graph, read: Read) -> Iterator[Array]:
 
 def _factor(tensor: str, readers: dict[str, list[Node]], read: Read, farthest: int) -> Array | None:
     """Return what a tensor is multiplied by next, one factor for each channel."""
-    if not farthest or len(readers.get(tensor, ())) != 1:
+    if not farthest:
+        SCALE_STEPS.reached()
+        return None
+    if len(readers.get(tensor, ())) != 1:
         return None  # a product that is read twice cannot be folded for one reader alone
     (node,) = readers[tensor]
     if node.op == "BatchNormalization" and len(node.inputs) >= 5:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.limits import FOLDED_STEPS
 from isomorph.core.ops import RESHAPES
 from isomorph.match.quantizers import float_operator
 from isomorph.oracle.noise import unit_roundoff
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 _PASSED_ON = RESHAPES | {"Transpose", "Cast"}
 _ADDS = frozenset({"Add", "Sub"})
-_FARTHEST = 6
-"""Nodes behind a linear one that are looked at: a bias, a normalization, changes of layout."""
 _ROUNDINGS = 12.0 * unit_roundoff("float32")
 """A square root, a quotient and a product, each with its operands, relative to its terms."""
 
@@ -57,6 +56,8 @@ class FoldedWeights:
     def __init__(self, weights: Weights) -> None:
         self._weights = weights
         self._chains: dict[str, tuple[Folded, ...]] = {}
+        self.limited = False
+        """Whether the nodes after some linear node were not all followed."""
 
     @cached_property
     def linear(self) -> dict[str, tuple[str, str]]:
@@ -99,7 +100,7 @@ class FoldedWeights:
         names: tuple[str, ...] = (kernel, *((bias,) if bias else ()))
         yield Folded(linear=linear, names=names, scale=scale, shift=shift, size=size)
         tensor = self._nodes[linear].outputs[0]
-        for _ in range(_FARTHEST):
+        for _ in range(FOLDED_STEPS.most):
             readers = self._weights.topology.readers.get(tensor, ())
             if len(readers) != 1 or not readers[0].outputs:
                 return  # what is read twice cannot be folded for one reader alone
@@ -119,6 +120,7 @@ class FoldedWeights:
                 size = size + np.abs(offset - self._center(node))
             names = (*names, *used)
             yield Folded(linear=linear, names=names, scale=scale, shift=shift, size=size)
+        self.limited = True
 
     def kernels(self, folded: Folded) -> Iterator[tuple[Array, Array]]:
         """Yield the kernel scaled along each axis that fits, and its error bound."""
@@ -246,7 +248,7 @@ class Biases:
     def _before(self, node: Node) -> str:
         """Return the linear node that a bias is added to: this one, or one before it."""
         topology = self._candidate.topology
-        for _ in range(_FARTHEST):
+        for _ in range(FOLDED_STEPS.most):
             if _is_linear(node):
                 break
             sources = topology.sources(node)

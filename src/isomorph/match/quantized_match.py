@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from isomorph.core.chance import threshold
+from isomorph.core.limits import NEAR_QUANTIZED
 from isomorph.match.quantizers import real_values
 from isomorph.match.tensor_capture import rms_and_peak
 from isomorph.match.value_match import rearrangements
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from isomorph.match.axis_layout import Rearrangement
     from isomorph.match.value_match import ValueMatcher
 
-_MOST_COMPARED = 16
 _ROUNDING = math.sqrt(12.0)
 """The standard deviation of a rounding that is uniform in a step is the step divided by this."""
 
@@ -63,7 +62,7 @@ def _near(
     matcher: ValueMatcher, real: Array, noise: float
 ) -> Iterator[tuple[float, str, Rearrangement]]:
     bound = threshold(real.size)
-    for ref in islice(matcher.near(fingerprint(real), noise), _MOST_COMPARED):
+    for ref in NEAR_QUANTIZED.first(matcher.near(fingerprint(real), noise)):
         source = matcher.reference.values[ref]
         for moved in rearrangements(source, real.shape):
             rms, _ = rms_and_peak(moved.array(source), real)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.chance import threshold, usual_peak
-from isomorph.core.limits import AXIS_ORDERS
+from isomorph.core.limits import AXIS_ORDERS, MERGED_AXES
 from isomorph.match.axis_layout import Rearrangement, arrangements
 from isomorph.match.fingerprint_index import FingerprintIndex, may_be_equal
 from isomorph.match.tensor_capture import TensorCapture, rms_and_peak
@@ -19,8 +19,6 @@ from isomorph.oracle.noise_stats import within
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
-
-_MOST_JOINED = 4
 
 
 class ValueMatcher:
@@ -150,7 +148,11 @@ def weight_arrangements(weight: Array, shape: tuple[int, ...]) -> Iterator[Array
     One framework stores axes for heads and features, another one matrix.
     """
     yield from (moved.array(weight) for moved in rearrangements(weight, shape))
-    if sum(size > 1 for size in shape) < weight.ndim <= _MOST_JOINED:
+    if sum(size > 1 for size in shape) >= weight.ndim:
+        return
+    if weight.ndim > MERGED_AXES.most:
+        MERGED_AXES.reached()
+    else:
         for order in islice(permutations(range(weight.ndim)), 1, None):
             sizes = [weight.shape[axis] for axis in order]
             if set(np.cumprod(shape).tolist()) <= {1, *np.cumprod(sizes).tolist()}:

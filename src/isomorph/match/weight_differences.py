@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.limits import LIKE_WEIGHTS
+from isomorph.core.limits import FOLDED_STEPS, LIKE_WEIGHTS, MERGED_AXES, noted_limits
 from isomorph.match.arranged_weights import agreeing_arrangements, factored_in, same_use
 from isomorph.match.blocked_weights import blocked_differences
 from isomorph.match.body_constants import changed_in_bodies, only_one_changed
@@ -75,7 +75,12 @@ class _Comparison:
         for weight in sorted(open_ones, key=lambda each: -effective_rank(each.shape)):
             if weight.name in self._settled:
                 continue
-            suspect = self._examined(weight)
+            with noted_limits() as hit:
+                suspect = self._examined(weight)
+            for limit in hit:
+                # An arrangement that was not tried does not matter for a weight that is explained.
+                if limit is not MERGED_AXES or weight.name not in self._settled:
+                    limit.reached()
             if suspect is not None:
                 suspects[weight.name] = suspect
         suspects = {**self._only_ones(open_ones), **suspects}
@@ -253,6 +258,8 @@ class _Comparison:
                 return
         if len(self._sources(weight)) > LIKE_WEIGHTS.most:
             LIKE_WEIGHTS.reached()
+        if self._folds.limited:
+            FOLDED_STEPS.reached()
 
     def _origins(
         self, weight: StoredWeight

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.limits import ORIGIN_WEIGHTS, noted_limits
 from isomorph.match.folded_scales import folded_kernels
 from isomorph.match.value_match import rearrangements
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from isomorph.core.model import Graph
     from isomorph.core.trace import Array
 
-_MOST_TRIED = 8
 _OUTERMOST = 16
 _ALIKE = 0.9
 """The cosine above which two weights correspond: it is near zero for unrelated ones of any size,
@@ -33,6 +33,13 @@ class FloatWeights:
 
     def of(self, real: Array, name: str) -> Array | None:
         """Return the float values of ``real`` in its arrangement; None if nothing is similar."""
+        with noted_limits() as hit:
+            found = self._closest(real, name)
+        for limit in hit if found is None else ():
+            limit.reached()
+        return found
+
+    def _closest(self, real: Array, name: str) -> Array | None:
         best, found = _ALIKE, None
         stored = self._candidates(real, name)
         for value in chain(stored, folded_kernels(real.size, self._graph, self._read)):
@@ -51,7 +58,8 @@ class FloatWeights:
             for each in self._graph.constants.values()
             if "float" in each.dtype and int(np.prod(each.shape)) == real.size > 1
         ]
-        if len(same_size) > _MOST_TRIED:
+        if len(same_size) > ORIGIN_WEIGHTS.most:
+            ORIGIN_WEIGHTS.reached()
             outermost = _outermost(real)
             same_size.sort(key=lambda other: float(np.abs(self._seen(other) - outermost).sum()))
         matcher = difflib.SequenceMatcher(b=name, autojunk=False)
@@ -60,7 +68,7 @@ class FloatWeights:
             matcher.set_seq1(other)
             return matcher.ratio()
 
-        for other in sorted(same_size[:_MOST_TRIED], key=likeness, reverse=True):
+        for other in sorted(same_size[: ORIGIN_WEIGHTS.most], key=likeness, reverse=True):
             if (value := self._read(other)) is not None:
                 yield value
 
