@@ -29,8 +29,9 @@ def left_out(report):
 @pytest.fixture
 def lowered(monkeypatch):
     def lower(module, name, most):
-        monkeypatch.setattr(module, name, replace(getattr(limits, name), most=most))
-        return getattr(limits, name).left_out
+        limit = getattr(module, name)
+        monkeypatch.setattr(module, name, replace(limit, most=most))
+        return limit.left_out
 
     return lower
 
