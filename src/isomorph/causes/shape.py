@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from isomorph.core.model import Constant, Graph, Node
     from isomorph.core.trace import Array
 
-_MOST_TOLD = 16
+_MOST_SHOWN = 16
 
 
 class Shape:
@@ -121,7 +121,7 @@ def _dynamic(graph: Graph) -> bool:
 def _frozen(
     node: Node, name: str, stored: tuple[object, ...], value: Array, ref_name: str
 ) -> Diagnosis:
-    right = [int(each) for each in value.reshape(-1)][:_MOST_TOLD]
+    right = [int(each) for each in value.reshape(-1)][:_MOST_SHOWN]
     frozen = " that were frozen" if len(stored) == value.size else ""
     return Diagnosis(
         cause="shape",

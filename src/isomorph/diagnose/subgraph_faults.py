@@ -77,17 +77,17 @@ def _holds_bodies(finding: Finding, within: BodyFault) -> bool:
 def in_outer_names(inner: Finding, outer: Finding, within: BodyFault) -> Finding:
     """A finding in a body with full names and the share of the node that holds the body."""
     proven = inner.status == outer.status == FindingStatus.CONFIRMED
-    ours, theirs = within.candidate_names, within.reference_names
-    written = [theirs.source(name) for name in reversed(inner.reference_nodes)]
-    written += [ours.source(inner.node or ""), outer.source]
-    tensors = [ours.tensor(name) for name in inner.tensors[:2]]
+    cand, ref = within.candidate_names, within.reference_names
+    written = [ref.source(name) for name in reversed(inner.reference_nodes)]
+    written += [cand.source(inner.node or ""), outer.source]
+    tensors = [cand.tensor(name) for name in inner.tensors[:2]]
     return replace(
         inner,
-        node=ours.node(inner.node or ""),
-        nodes=tuple(ours.node(name) for name in inner.nodes),
+        node=cand.node(inner.node or ""),
+        nodes=tuple(cand.node(name) for name in inner.nodes),
         # Where it goes wrong inside, and where that comes out.
         tensors=tuple(dict.fromkeys((*tensors, *outer.tensors)))[:_MOST_TENSORS],
-        reference_nodes=tuple(theirs.node(name) for name in inner.reference_nodes),
+        reference_nodes=tuple(ref.node(name) for name in inner.reference_nodes),
         status=FindingStatus.CONFIRMED if proven else FindingStatus.SUSPECTED,
         share=outer.share,
         summary=f"inside {outer.node!r}, round {within.round + 1}: {_renamed(inner, within)}",
@@ -100,8 +100,8 @@ def in_outer_names(inner: Finding, outer: Finding, within: BodyFault) -> Finding
 
 def _renamed(inner: Finding, within: BodyFault) -> str:
     """The summary with node names of the whole model."""
-    summary, ours, theirs = inner.summary, within.candidate_names, within.reference_names
-    names = [(inner.node or "", ours), *((name, theirs) for name in inner.reference_nodes[-1:])]
+    summary, cand, ref = inner.summary, within.candidate_names, within.reference_names
+    names = [(inner.node or "", cand), *((name, ref) for name in inner.reference_nodes[-1:])]
     for name, known in names:
         short = known.node(name).removeprefix(known.prefix)
         summary = summary.replace(f"{name!r} (", f"{short!r} (", 1)

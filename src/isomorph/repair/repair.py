@@ -219,7 +219,7 @@ class RepairRun:
         return _State(handle=handle, applied=applied, reports=reports)
 
     def patched(self, handle: ModelHandle, patches: Sequence[Patch]) -> ModelHandle:
-        """A copy with these patches, written and opened."""
+        """Write a copy with these patches, and load it."""
         self._copies += 1
         path = self.folder / f"patched-{self._copies}{Path(handle.model.location).suffix}"
         edits = tuple(edit for patch in patches for edit in patch.edits)
