@@ -8,6 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from isomorph.core.limits import FOLDED_CONSTANT_BYTES, LIFTED_WEIGHT_BYTES
+from isomorph.core.memory import share_of_memory
 from isomorph.oracle.dtypes import is_float
 from isomorph.oracle.value import EvalValue
 
@@ -50,9 +51,10 @@ class WeightCache(Generic[K]):
     lifts itself on first use, so keeping it keeps its float64 copy.
     """
 
-    def __init__(self, read: Callable[[K], EvalValue], limit: int = LIFTED_WEIGHT_BYTES) -> None:
+    def __init__(self, read: Callable[[K], EvalValue], limit: int | None = None) -> None:
         self._read = read
-        self._kept: BoundedCache[Any, Any] = BoundedCache(limit)
+        most = share_of_memory(LIFTED_WEIGHT_BYTES) if limit is None else limit
+        self._kept: BoundedCache[Any, Any] = BoundedCache(most)
 
     def value(self, key: K) -> EvalValue:
         """The stored value as a constant."""

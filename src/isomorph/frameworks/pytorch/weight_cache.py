@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from isomorph.core.limits import LIFTED_WEIGHT_BYTES
+from isomorph.core.memory import share_of_memory
 from isomorph.frameworks.pytorch.float64_steps import lifted
 from isomorph.frameworks.pytorch.mapped_weights import LARGE
 from isomorph.oracle.weights import BoundedCache
@@ -18,7 +19,7 @@ class LiftedWeights:
         self, constants: Mapping[str, Any], release: Callable[[], None] = lambda: None
     ) -> None:
         self.constants, self.release = constants, release
-        self._kept: BoundedCache[str, Any] = BoundedCache(LIFTED_WEIGHT_BYTES)
+        self._kept: BoundedCache[str, Any] = BoundedCache(share_of_memory(LIFTED_WEIGHT_BYTES))
 
     def owns(self, name: str, value: Any) -> bool:  # noqa: ANN401
         """Whether this value is the program's own constant, and not one fed in its place."""
