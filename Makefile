@@ -17,7 +17,7 @@ REAL_MODELS := basic-pitch openwakeword fer pymicro-wakeword
 # warning is an error here before the first test is collected.
 PYTEST_PLUGINS_OFF := -p no:anyio
 
-.PHONY: demo test test-other-cpu lint bench bench-packages fuzz-verdicts web web-check clean
+.PHONY: demo test test-fast test-other-cpu lint bench bench-packages fuzz-verdicts web web-check clean
 .DELETE_ON_ERROR:
 
 demo: $(STAMP)
@@ -27,6 +27,13 @@ demo: $(STAMP)
 # Two test processes share two cores: threads of their own would only wait for each other.
 test: $(STAMP)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(PYTEST_PLUGINS_OFF) -n 2 $(PYTEST_ARGS)
+
+# Numerics, matching, localization, reports and gates, without the frameworks: a few minutes.
+FAST_TESTS := tests/meta $(addprefix tests/unit/,core store oracle kernels inputs match measure \
+	localize sessions reporters server api cli)
+
+test-fast: $(STAMP)
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(PYTEST_PLUGINS_OFF) -n 2 $(FAST_TESTS) $(PYTEST_ARGS)
 
 # The same tests under other instruction sets: ONNX Runtime picks its kernels by the CPU that an emulator
 # shows it, oneDNN (TensorFlow, OpenVINO) by a variable. OTHER_CPU is a model of `qemu-x86_64 -cpu help`.
