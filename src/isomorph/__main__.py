@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         return _explain(error)
     if code == INTERRUPTED:  # some versions of typer turn Ctrl-C into this number themselves
-        _say("interrupted")
+        _print_error("interrupted")
     return code
 
 
@@ -51,26 +51,26 @@ def _heed_signals() -> None:
 
 def _explain(error: Exception) -> int:
     if isinstance(error, IsomorphError):
-        _say(*error.lines)
+        _print_error(*error.lines)
         return error.exit_code
     # typer carries its own copy of click in some versions and imports it in others, so its
     # errors are known by their shape.
     message, code = getattr(error, "format_message", None), getattr(error, "exit_code", None)
     if callable(message) and isinstance(code, int):
         path = getattr(getattr(error, "ctx", None), "command_path", "isomorph")
-        _say(f"error[USAGE] {printable(message())}", f"  fix: {path} --help")
+        _print_error(f"error[USAGE] {printable(message())}", f"  fix: {path} --help")
         return code
-    kind, told = type(error).__name__, printable(str(error))
-    _say(
-        f"error[BUG] {kind}: {told}" if told else f"error[BUG] {kind}",
+    kind, message = type(error).__name__, printable(str(error))
+    _print_error(
+        f"error[BUG] {kind}: {message}" if message else f"error[BUG] {kind}",
         "  why: this is a fault of isomorph, not of your model",
         "  fix: run again with --debug and report what it prints",
     )
     return BUG
 
 
-def _say(*lines: str) -> None:
-    with suppress(OSError):  # a terminal that was closed; the exit code tells it all the same
+def _print_error(*lines: str) -> None:
+    with suppress(OSError):  # a terminal that was closed; the exit code remains
         sys.stderr.write("\n".join(lines) + "\n")
         sys.stderr.flush()
 

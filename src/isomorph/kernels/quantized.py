@@ -55,8 +55,8 @@ def spread(parameter: Array, shape: tuple[int, ...], axis: int | None, block: in
         return parameter
     axis %= len(shape)
     if block:
-        meeting = np.repeat(parameter, block, axis=axis)
-        return meeting.take(np.arange(shape[axis]), axis=axis)
+        common = np.repeat(parameter, block, axis=axis)
+        return common.take(np.arange(shape[axis]), axis=axis)
     if parameter.ndim != 1:
         return parameter
     return parameter.reshape([-1 if place == axis else 1 for place in range(len(shape))])
