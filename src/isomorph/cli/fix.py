@@ -19,7 +19,7 @@ def fix(
     candidate: Annotated[
         str | None,
         Argument(
-            metavar="[CANDIDATE]",
+            metavar="CANDIDATE",
             help="The model to repair; it is never written to. A report names it.",
             show_default=False,
         ),
