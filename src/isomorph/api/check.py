@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from isomorph.api.environment import load_options, open_loader
+from isomorph.api.option_keywords import with_keywords
 from isomorph.api.options import CheckOptions
 from isomorph.core.budgets import stated_budgets
 
 if TYPE_CHECKING:
+    from isomorph.api.option_keywords import CheckKeywords
     from isomorph.api.options import Progress
     from isomorph.core.report import Report
     from isomorph.inputs.data_sets import DataSet
@@ -30,6 +32,7 @@ def check(
     in_process: bool = False,
     options: CheckOptions | None = None,
     progress: Progress | None = None,
+    **keywords: Unpack[CheckKeywords],
 ) -> Report:
     """Are these two models the same function?
 
@@ -41,14 +44,15 @@ def check(
     ``data`` is a test set instead of inputs: a folder of files of arrays, or one file with a
     leading axis of samples. Each of them is judged, and those not clearly the same are examined.
 
-    ``trust`` allows files and factories that run code. ``options`` has everything else.
+    ``trust`` allows files and factories that run code. ``options`` has everything else; any
+    of its fields, and those of its ``runtime`` and ``limits``, can be given as a keyword instead.
     """
     from isomorph.checking.config import CheckConfig
     from isomorph.checking.interrupt import report_interrupted_load
     from isomorph.core.errors import UsageError
     from isomorph.store.baselines import read_baseline
 
-    options = options or CheckOptions()
+    options = with_keywords(options or CheckOptions(), keywords)
     # Read first, so that a broken file fails before the check.
     accepted = None if options.baseline is None else read_baseline(Path(options.baseline))
     if options.only_given and inputs is None and data is None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from isomorph.api.environment import load_options, open_loader
+from isomorph.api.option_keywords import with_keywords
 from isomorph.api.options import ConvertOptions, RuntimeOptions
 
 if TYPE_CHECKING:
+    from isomorph.api.option_keywords import ConvertKeywords
     from isomorph.api.options import Progress
     from isomorph.core.conversion import Conversion, Route
     from isomorph.inputs.data_sets import DataSet
@@ -32,6 +34,7 @@ def convert(
     trust: bool = False,
     options: ConvertOptions | None = None,
     progress: Progress | None = None,
+    **keywords: Unpack[ConvertKeywords],
 ) -> Conversion:
     """Take a model to another format or width, and prove every hop against the first model.
 
@@ -46,7 +49,7 @@ def convert(
     from isomorph.conversion.deliver import conversion_request, refuse_target, write_report
     from isomorph.reporters.json import as_json
 
-    options = options or ConvertOptions()
+    options = with_keywords(options or ConvertOptions(), keywords)
     limits, sizes, state = options.limits, options.sizes, options.state
     samples = _samples(data, inputs, limits.memory)
     stated = load_options(source, trust=trust, state=state)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from isomorph.api.environment import load_options, open_loader
+from isomorph.api.option_keywords import with_keywords
 from isomorph.api.options import PairOptions
 
 if TYPE_CHECKING:
+    from isomorph.api.option_keywords import PairKeywords
     from isomorph.api.options import Progress
     from isomorph.core.extraction import Extraction
 
@@ -28,6 +30,7 @@ def extract(
     in_process: bool = False,
     options: PairOptions | None = None,
     progress: Progress | None = None,
+    **keywords: Unpack[PairKeywords],
 ) -> Extraction:
     """Cut a faulty node out of both models, with its inputs, into the folder ``output``.
 
@@ -40,7 +43,7 @@ def extract(
     from isomorph.extraction.reported_node import reported_node
     from isomorph.reporters.extraction_readme import readme
 
-    options = options or PairOptions()
+    options = with_keywords(options or PairOptions(), keywords)
     runtime = options.runtime
     config = CheckConfig(
         dims=dims or {},

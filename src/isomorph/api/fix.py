@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from isomorph.api.environment import load_options, open_loader
+from isomorph.api.option_keywords import with_keywords
 from isomorph.api.options import PairOptions
 from isomorph.core.budgets import stated_budgets
 
 if TYPE_CHECKING:
+    from isomorph.api.option_keywords import PairKeywords
     from isomorph.api.options import Progress
     from isomorph.core.patch import Repair
     from isomorph.core.report import Report
@@ -30,6 +32,7 @@ def fix(
     keep_float: int | str | None = None,
     options: PairOptions | None = None,
     progress: Progress | None = None,
+    **keywords: Unpack[PairKeywords],
 ) -> Repair:
     """Repair a candidate that is not the reference's function, and prove it by measuring.
 
@@ -45,7 +48,7 @@ def fix(
     from isomorph.checking.dispatch import open_pair
     from isomorph.repair.deliver import write_float_repair, write_repair
 
-    options = options or PairOptions()
+    options = with_keywords(options or PairOptions(), keywords)
     runtime = options.runtime
     report: Report | None = None
     if candidate is None:

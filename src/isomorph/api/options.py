@@ -1,6 +1,7 @@
 """The options of the verbs, as dataclasses.
 
-A verb takes inputs, and what is stated most often, as keywords. Everything else is grouped here.
+A verb takes inputs, and what is stated most often, as keywords. Everything else is grouped here;
+``api.option_keywords`` accepts single fields as keywords, too.
 """
 
 from __future__ import annotations

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from isomorph.api.environment import load_options, open_loader
+from isomorph.api.option_keywords import with_keywords
 from isomorph.api.options import RuntimeOptions
 
 if TYPE_CHECKING:
+    from isomorph.api.option_keywords import RuntimeKeywords
     from isomorph.api.options import Progress
     from isomorph.core.trace import Trace
 
@@ -25,11 +27,12 @@ def run(
     in_process: bool = False,
     options: RuntimeOptions | None = None,
     progress: Progress | None = None,
+    **keywords: Unpack[RuntimeKeywords],
 ) -> Trace:
     """The outputs of a model, the tensors named in ``fetch``, or every tensor of its graph."""
     from isomorph.checking.loader import trace
 
-    options = options or RuntimeOptions()
+    options = with_keywords(options or RuntimeOptions(), keywords)
     with open_loader(
         in_process=in_process,
         runtime=options,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from isomorph.api.environment import load_options, open_loader
+from isomorph.api.option_keywords import with_keywords
 from isomorph.api.options import RuntimeOptions
 
 if TYPE_CHECKING:
+    from isomorph.api.option_keywords import RuntimeKeywords
     from isomorph.api.options import Progress
     from isomorph.core.recording import Record
 
@@ -26,6 +28,7 @@ def trace(
     in_process: bool = False,
     options: RuntimeOptions | None = None,
     progress: Progress | None = None,
+    **keywords: Unpack[RuntimeKeywords],
 ) -> Record:
     """Every tensor of one run with its inputs, and, with ``oracle``, its float64 oracle.
 
@@ -36,7 +39,7 @@ def trace(
     from isomorph.measure.trace_recorder import record
     from isomorph.store.trace_files import save_record
 
-    options = options or RuntimeOptions()
+    options = with_keywords(options or RuntimeOptions(), keywords)
     with open_loader(
         in_process=in_process,
         runtime=options,
