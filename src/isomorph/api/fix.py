@@ -36,7 +36,7 @@ def fix(
 ) -> Repair:
     """Repair a candidate that is not the reference's function, and prove it by measuring.
 
-    Patches touch the guilty nodes alone. A copy is written to ``output``, and only if it is
+    Patches touch the faulty nodes alone. A copy is written to ``output``, and only if it is
     verified on the given inputs and on fresh ones; the candidate itself is never written to.
     ``keep_float`` keeps the worst nodes of a quantized candidate in float instead: so many, or
     "auto" for as few as make it good.

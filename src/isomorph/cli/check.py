@@ -48,14 +48,14 @@ def check(
         bool | None,
         Option(
             "--locate/--no-locate",
-            help="Name the guilty nodes of a divergence, which is the default, or do not.",
+            help="Name the faulty nodes of a divergence, which is the default, or do not.",
         ),
     ] = None,
     align: Annotated[
         bool | None,
         Option(
             "--align/--no-align",
-            help="Pair every tensor of the two graphs; without it, where guilty nodes are sought.",
+            help="Pair every tensor of the two graphs; without it, where faulty nodes are sought.",
         ),
     ] = None,
     quantization: Annotated[

@@ -42,7 +42,7 @@ def convert(
         int | None, Option("--opset", min=1, help="The opset of an ONNX file.")
     ] = None,
     repair: Annotated[
-        bool, Option("--repair", help="Repair a guilty hop, as fix does, and go on.")
+        bool, Option("--repair", help="Repair a faulty hop, as fix does, and go on.")
     ] = False,
     keep: Annotated[
         bool, Option("--keep", help="Write the model even where it is not proven.")

@@ -21,7 +21,7 @@ def extract(
     output: options.Folder,
     node: Annotated[
         str | None,
-        Option("--node", metavar="NAME", help="A guilty node; without it, the first one."),
+        Option("--node", metavar="NAME", help="A faulty node; without it, the first one."),
     ] = None,
     report: Annotated[
         Path | None,
@@ -32,11 +32,11 @@ def extract(
     load_flags: LoadFlags,
     debug: options.Debug = False,
 ) -> int:
-    """Cut the guilty node out of both models, for a bug report.
+    """Cut the faulty node out of both models, for a bug report.
 
     The inputs that reach it come along.
 
-    Exit codes: 0 the part alone shows the fault, 1 it does not, 2 wrong use or nothing guilty.
+    Exit codes: 0 the part alone shows the fault, 1 it does not, 2 wrong use or no faulty node.
     """
     from isomorph import api
     from isomorph.cli.output import write

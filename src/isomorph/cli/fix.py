@@ -53,7 +53,7 @@ def fix(
 ) -> int:
     """Repair the candidate by patches that are proven by measuring.
 
-    They touch the guilty nodes alone, and hold on the given inputs and on fresh ones.
+    They touch the faulty nodes alone, and hold on the given inputs and on fresh ones.
 
     Exit codes: 0 repaired and verified, or nothing to repair; 1 not repaired, nothing written;
     2 wrong use or unreadable model, 3 unknown, 4 refused.
