@@ -74,6 +74,8 @@ def test_a_name_that_both_sides_have_binds_and_the_others_follow_by_place():
 def test_names_that_only_number_tensors_bind_by_place():
     bound = bind_outputs([spec("19"), spec("20")], [spec("20"), spec("21")], {})
     assert pairs(bound) == {"19": ("20", "position"), "20": ("21", "position")}
+    counted = bind_outputs([spec("add"), spec("add_1")], [spec("add_1"), spec("add_2")], {})
+    assert pairs(counted) == {"add": ("add_1", "position"), "add_1": ("add_2", "position")}
 
 
 def test_numbers_that_tensorflow_gives_say_the_place_wherever_they_are_stored():
