@@ -208,12 +208,12 @@ def beyond_recomputation(found: PlacedConstant) -> bool:
     if found.exact or found.elements.sparse or found.weight.size <= FEW:
         return True
     finite = np.abs(found.expected[np.isfinite(found.expected)])
-    lost = _computed_again(found.weight.shape) * float(np.max(finite, initial=0.0))
+    lost = recomputation_error(found.weight.shape) * float(np.max(finite, initial=0.0))
     terms = Source(dtype=found.source.dtype, half_step=lost)
     return not compare_elements(found.expected, found.actual, found.weight, terms).equal
 
 
-def _computed_again(shape: Sequence[int]) -> float:
+def recomputation_error(shape: Sequence[int]) -> float:
     """Return the error of a table of sines in float32, relative to its largest element.
 
     The angle in row n is n times a frequency. A frequency between the unit roundoff u and 1 is the

@@ -18,14 +18,12 @@ from isomorph.core.model import Quantization
 from isomorph.match.element_bounds import Elements, Source, compare_elements
 from isomorph.match.quantizers import real_values
 from isomorph.match.stored_weights import StoredWeight, WeightReader
+from isomorph.match.structural_constants import recomputation_error
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
     from isomorph.match.stored_weights import Weights
-
-_COMPUTED = 2.0**-10
-"""Error of a table that is computed in float32, relative to its largest number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +99,8 @@ class _Table:
         """What computing the table in float32 may have lost."""
         if self.stored is not None or self.value is None or self._side.only_moved(self.name):
             return 0.0
-        return _COMPUTED * float(np.max(np.abs(self.value), initial=0.0))
+        largest = float(np.max(np.abs(self.value), initial=0.0))
+        return recomputation_error(self.value.shape) * largest
 
     @property
     def weight(self) -> StoredWeight:
