@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.soundness.unreached import F32, MAKERS, model, node, pair
+from unreached import F32, MAKERS, model, node, pair
 
 import isomorph
 

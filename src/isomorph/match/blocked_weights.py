@@ -15,7 +15,8 @@ import numpy as np
 from isomorph.kernels.quantized import limits, unpacked
 from isomorph.match.arranged_weights import agreeing_arrangements
 from isomorph.match.element_bounds import Elements, Source, compare_elements
-from isomorph.oracle.noise import unit_roundoff
+from isomorph.oracle.dtypes import HALVES
+from isomorph.oracle.noise import least_rounding, unit_roundoff
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -31,6 +32,7 @@ class BlockedWeight:
     """A weight in blocks, and the number that each of its integers stands for.
 
     ``weight`` has the shape of ``integers``, ``zeros`` and ``steps``, not that of the packed bytes.
+    A step may be negative: the number of largest size then has the smallest integer.
     """
 
     weight: StoredWeight
@@ -39,6 +41,22 @@ class BlockedWeight:
     steps: Array = field(repr=False)
     ends: tuple[int, int]
     pack: Store = field(repr=False)
+    scale_dtype: str
+
+    @property
+    def sizes(self) -> Array:
+        """The size of the step at each element."""
+        return np.abs(self.steps)
+
+    @property
+    def scale_error(self) -> Array:
+        """How far one rounding of a narrow scale moves each number."""
+        if self.scale_dtype not in HALVES:
+            return np.zeros(self.steps.shape)
+        one = np.maximum(
+            unit_roundoff(self.scale_dtype) * self.sizes, least_rounding(self.scale_dtype)
+        )
+        return np.asarray(one * np.abs(self.integers - self.zeros))
 
     @property
     def real(self) -> Array:
@@ -79,7 +97,7 @@ def _sources(side: Weights) -> Mapping[int, list[tuple[StoredWeight, Array, floa
     """The weights of a graph by size: each with its numbers and its largest step."""
     found: dict[int, list[tuple[StoredWeight, Array, float]]] = {}
     for blocked in blocked_weights(side):
-        step = float(np.max(blocked.steps, initial=0.0))
+        step = float(np.max(blocked.sizes, initial=0.0))
         found.setdefault(blocked.weight.size, []).append((blocked.weight, blocked.real, step))
     for weight in side.stored.values():
         value = side.real(weight) if weight.direct else None
@@ -94,7 +112,7 @@ def _nearest(
 ) -> BlockedDifference | None:
     """The source from which fewest numbers differ; None where one explains all of them."""
     weight, actual = blocked.weight, blocked.real
-    widest = 0.5 * float(np.max(blocked.steps, initial=0.0))
+    widest = 0.5 * float(np.max(blocked.sizes, initial=0.0))
     best: BlockedDifference | None = None
     for source, value, step in sources:
         terms = Source(dtype=source.dtype, half_step=0.5 * step + widest)
@@ -120,13 +138,14 @@ def _compared(
         apart = np.abs(expected - actual) > unit_roundoff("float32") * np.abs(expected)
     # Where most numbers are exactly the source's, its grid was kept, and none was rounded again.
     kept = 2 * int(np.count_nonzero(apart)) < apart.size
-    reach = np.zeros(actual.shape) if kept and step > 0.0 else 0.5 * (blocked.steps + step)
+    reach = blocked.scale_error if kept and step > 0.0 else 0.5 * (blocked.sizes + step)
     seen = compare_elements(expected, actual, blocked.weight, replace(source, error_bound=reach))
     low, high = blocked.ends
     with np.errstate(all="ignore"):
         # A block's end cuts off what lies beyond it, and its zero point was rounded as well.
-        aside = ((blocked.integers == high) & (expected > actual)) | (
-            (blocked.integers == low) & (expected < actual)
+        outward = (expected - actual) * np.sign(blocked.steps)
+        aside = ((blocked.integers == high) & (outward > 0.0)) | (
+            (blocked.integers == low) & (outward < 0.0)
         )
         at_end = (blocked.integers == high) | (blocked.integers == low)
         aside |= at_end & (np.abs(expected - actual) <= 4.0 * reach)
@@ -177,6 +196,7 @@ def _dequantized(side: Weights, node: Node) -> BlockedWeight | None:
     which = np.arange(stored.shape[axis]) // block
     return BlockedWeight(
         weight=weight,
+        scale_dtype=side.graph.constants[node.inputs[1]].dtype,
         integers=stored.astype(np.int64),
         zeros=_spread(zeros, which, axis, stored.shape, 0),
         steps=_spread(scales, which, axis, stored.shape, 0),
@@ -209,6 +229,7 @@ def _product(side: Weights, node: Node) -> BlockedWeight | None:
 
     return BlockedWeight(
         weight=weight,
+        scale_dtype=side.graph.constants[node.inputs[2]].dtype,
         integers=fields[:, :inner],
         zeros=_spread(
             None if zeros is None else zeros.reshape(rows, blocks),
@@ -241,6 +262,7 @@ def _table(side: Weights, node: Node) -> BlockedWeight | None:
     which = np.arange(fields.shape[axis]) // block
     return BlockedWeight(
         weight=weight,
+        scale_dtype=side.graph.constants[node.inputs[2]].dtype,
         integers=fields.astype(np.int64),
         zeros=_spread(zeros, which, axis, fields.shape, 2 ** (bits - 1) if packed else 0),
         steps=_spread(scales, which, axis, fields.shape, 0),

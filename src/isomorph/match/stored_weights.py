@@ -21,6 +21,8 @@ from isomorph.core.ops import RESHAPES
 from isomorph.match.dequantized_graph import GRID_OF_RESULT, GRIDS_READ
 from isomorph.match.quantizers import quantization_by_tensor, real_values
 from isomorph.match.topology import Topology
+from isomorph.oracle.dtypes import is_float
+from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
@@ -199,6 +201,28 @@ class Weights:
     def only_moved(self, name: str) -> bool:
         """Whether a tensor holds the numbers of constants as they are, in other places."""
         return self._made_by(name, (KEEPS_NUMBERS | {"Concat"}) - {"DequantizeLinear"})
+
+    def is_dequantized(self, name: str) -> bool:
+        """Whether a tensor is computed from integers that stand for real numbers."""
+        return any(node.op == "DequantizeLinear" for node in self._makers(name))
+
+    def narrowest_float(self, name: str) -> str:
+        """Return the narrowest type of the float constants that a tensor is computed from."""
+        read = [each for node in self._makers(name) for each in node.inputs]
+        found = [self.graph.constants[each].dtype for each in read if each in self.graph.constants]
+        return max((each for each in found if is_float(each)), key=unit_roundoff, default="float32")
+
+    def _makers(self, name: str) -> list[Node]:
+        """Return the nodes that a tensor is computed by."""
+        open_ends, seen, found = [name], {name}, []
+        while open_ends:
+            maker = self.topology.maker.get(open_ends.pop())
+            if maker is not None:
+                found.append(maker)
+                fresh = [each for each in maker.inputs if each and each not in seen]
+                seen.update(fresh)
+                open_ends += fresh
+        return found
 
     def _made_by(self, name: str, operators: frozenset[str]) -> bool:
         """Whether no other operators stand between a tensor and constants."""

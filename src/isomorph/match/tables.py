@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.model import Quantization
+from isomorph.core.ops import RESHAPES
 from isomorph.match.element_bounds import Elements, Source, compare_elements
 from isomorph.match.quantizers import real_values
 from isomorph.match.stored_weights import StoredWeight, WeightReader
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
     from isomorph.match.stored_weights import Weights
+
+_PASSES_INDEX = RESHAPES | {"Cast", "Transpose", "Expand", "Concat", "Slice"}
+"""Operators that bound no index."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +85,8 @@ class _Table:
         """The numbers that the rows stand for."""
         if self.grid is not None:
             return None if self.integers is None else real_values(self.integers, self.grid)
+        if self.stored is None and self._side.is_dequantized(self.name):
+            return None  # its integers are compared as weights
         value = self._side.value(self.name)
         return None if value is None or value.dtype.kind != "f" else np.asarray(value, np.float64)
 
@@ -102,13 +108,23 @@ class _Table:
         largest = float(np.max(np.abs(self.value), initial=0.0))
         return recomputation_error(self.value.shape) * largest
 
+    @cached_property
+    def selected_by_input(self) -> bool:
+        """Whether an input of the model is the index itself, so that it can select any row."""
+        topology, name = self._side.topology, self.node.inputs[1]
+        while (maker := topology.maker.get(name)) is not None:
+            if maker.op not in _PASSES_INDEX or not maker.inputs:
+                return False
+            name = maker.inputs[0]
+        return name in {spec.name for spec in self._side.graph.inputs}
+
     @property
     def weight(self) -> StoredWeight:
         """The table as a weight of its graph."""
         held, value = self.stored, self.value
         return StoredWeight(
             name=self.name,
-            dtype=held.dtype if held is not None else "float32",
+            dtype=held.dtype if held is not None else self._side.narrowest_float(self.name),
             shape=() if value is None else value.shape,
             digest=held.digest if held is not None else "",
             value_digest=held.value_digest if held is not None else "",
@@ -140,19 +156,30 @@ def _tables(side: Weights) -> Iterator[_Table]:
 def _nearest(table: _Table, sources: Sequence[_Table]) -> TableDifference | None:
     """Return the comparison with the closest table; None where one explains all rows."""
     best: TableDifference | None = None
+    known: list[_Table] = []
     for source in sources:
-        if _known_otherwise(table, source):
-            if table.stored is not None and table.stored == source.stored:
-                return None
-            continue
+        if _same_constant(table, source):
+            return None
         if table.value is None or source.value is None or not _same_rows(table, source):
+            continue
+        if _known_otherwise(table, source):
+            known.append(source)
             continue
         found = _compared(table, source)
         if found is None:
             return None
         if found.certain and (best is None or found.elements.count < best.elements.count):
             best = found
+    # A table that equals one of its own size is none that lacks rows of a longer one.
+    if best is not None and any(_compared(table, source) is None for source in known):
+        return None
     return best
+
+
+def _same_constant(table: _Table, source: _Table) -> bool:
+    if table.stored is None or source.stored is None or table.axis != source.axis:
+        return False
+    return table.stored.digest == source.stored.digest
 
 
 def _known_otherwise(table: _Table, source: _Table) -> bool:
@@ -176,7 +203,7 @@ def _compared(table: _Table, source: _Table) -> TableDifference | None:
     assert table.value is not None
     assert source.value is not None
     axis, expected, actual = table.axis, source.value, table.value
-    missing = _missing(expected, actual.shape[axis], axis)
+    missing = _missing(expected, actual.shape[axis], axis) if table.selected_by_input else 0
     counts = expected.shape[axis], actual.shape[axis]
     # Rows that were put behind the others, and rows of zeros there, are selected by nothing.
     further = np.take(actual, range(counts[0], max(counts)), axis=axis)

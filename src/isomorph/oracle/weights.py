@@ -71,13 +71,14 @@ class WeightCache(Generic[K]):
 
     def derived(self, key: K, form: Hashable, value: EvalValue, make: Callable[[], Any]) -> Any:  # noqa: ANN401
         """An array made from the stored value, kept beside it if ``value`` is the stored one."""
+        stored = self._kept.get(key)
+        if stored is None or stored.data is not value.data:
+            return make()  # another array was fed in the place of the stored one
         known = self._kept.get((key, form))
         if known is not None:
             return known
         array = make()
-        stored = self._kept.get(key)
-        if stored is not None and stored.data is value.data:
-            self._kept.add((key, form), array, array.nbytes)
+        self._kept.add((key, form), array, array.nbytes)
         return array
 
     def clear(self) -> None:

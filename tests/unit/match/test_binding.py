@@ -76,6 +76,8 @@ def test_names_that_only_number_tensors_bind_by_place():
     assert pairs(bound) == {"19": ("20", "position"), "20": ("21", "position")}
     counted = bind_outputs([spec("add"), spec("add_1")], [spec("add_1"), spec("add_2")], {})
     assert pairs(counted) == {"add": ("add_1", "position"), "add_1": ("add_2", "position")}
+    begun = bind_outputs([spec("mul"), spec("add")], [spec("add"), spec("add_1")], {})
+    assert pairs(begun) == {"mul": ("add", "position"), "add": ("add_1", "position")}
 
 
 def test_numbers_that_tensorflow_gives_say_the_place_wherever_they_are_stored():

@@ -50,6 +50,8 @@ def test_a_derived_array_is_kept_only_beside_the_stored_value() -> None:
     for _ in range(2):
         weights.derived("w", "grid", stored, make)
     assert len(made) == 3
+    fed = EvalValue(np.zeros(4, np.int8), constant=True)
+    assert weights.derived("w", "grid", fed, lambda: np.zeros(4)).max() == 0.0
 
 
 def test_only_constant_arrays_that_fit_are_kept_as_folded() -> None:
