@@ -14,7 +14,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, cast
 
 from isomorph.core import protocols
-from isomorph.core.errors import UsageError
+from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.operator_tables import NO_TABLES, OperatorTables
 from isomorph.core.protocols import Cause, Converter, Fix, Framework, Reporter, Rule, Runtime
 
@@ -165,8 +165,16 @@ def tables_of(name: str) -> OperatorTables:
     return NO_TABLES
 
 
+def _tables_if_loadable(name: str) -> OperatorTables:
+    """The tables of a framework; one that cannot be loaded fails where its models are used."""
+    try:
+        return tables_of(name)
+    except (IsomorphError, ImportError):
+        return NO_TABLES
+
+
 @cache
 def operator_tables(native_op: str) -> OperatorTables:
     """The tables of the framework that an operator belongs to, by its native name."""
-    every = (tables_of(name) for name in names("frameworks"))
+    every = (_tables_if_loadable(name) for name in names("frameworks"))
     return next((tables for tables in every if tables.owns(native_op)), NO_TABLES)

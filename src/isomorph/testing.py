@@ -41,10 +41,12 @@ def assert_equivalent(
     from isomorph.api import check
     from isomorph.api.options import CheckOptions
 
-    where = baseline or os.environ.get(BASELINE)
+    options = options or CheckOptions()
+    where = baseline or options.baseline or os.environ.get(BASELINE)
+    pair = pair or options.pair
     if pair is None and "PYTEST_CURRENT_TEST" in os.environ:
         pair = _test_name()
-    options = replace(options or CheckOptions(), baseline=where, pair=pair)
+    options = replace(options, baseline=where, pair=pair)
     report = check(reference, candidate, options=options, **arguments)
     passes = report.exit_code == 0 and (allow_degraded or report.verdict.value != "degraded")
     if not passes:

@@ -45,7 +45,7 @@ def check(
     leading axis of samples. Each of them is judged, and those not clearly the same are examined.
 
     ``trust`` allows files and factories that run code. ``options`` has everything else; any
-    of its fields, and those of its ``runtime`` and ``limits``, can be given as a keyword instead.
+    of its fields, and the fields of its runtime and limits, can be given as a keyword instead.
     """
     from isomorph.checking.config import CheckConfig
     from isomorph.checking.interrupt import report_interrupted_load

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from isomorph.api.option_keywords import PairKeywords
     from isomorph.api.options import Progress
     from isomorph.core.patch import Repair
-    from isomorph.core.report import Report
+    from isomorph.core.report import Binding, Report
 
 
 def fix(
@@ -49,12 +50,12 @@ def fix(
     from isomorph.repair.deliver import write_float_repair, write_repair
 
     options = with_keywords(options or PairOptions(), keywords)
-    runtime = options.runtime
     report: Report | None = None
     if candidate is None:
         from isomorph.store.reports import reported_models
 
         report, reference, candidate = reported_models(Path(reference))
+        options = _as_reported(options, report)
     config = CheckConfig(
         dims=dims or {},
         budgets=stated_budgets(budget),
@@ -65,6 +66,7 @@ def fix(
         trusted=tuple(str(each) for each in (reference, candidate) if trust),
         on_progress=progress,
     )
+    runtime = options.runtime
     with open_loader(
         in_process=in_process,
         runtime=runtime,
@@ -82,3 +84,17 @@ def fix(
             return write_repair(left, right, given, config, path, report=report)
         count = None if keep_float == "auto" else int(keep_float)
         return write_float_repair(left, right, given, config, output=path, count=count)
+
+
+def _as_reported(options: PairOptions, report: Report) -> PairOptions:
+    """The options with the bindings stated for the report, unless the call states others."""
+    from isomorph.core.report import BoundBy
+
+    def stated(bindings: Sequence[Binding]) -> dict[str, str]:
+        return {each.reference: each.candidate for each in bindings if each.how is BoundBy.USER}
+
+    return replace(
+        options,
+        bind_inputs=options.bind_inputs or stated(report.input_bindings),
+        bind_outputs=options.bind_outputs or stated(report.output_bindings),
+    )

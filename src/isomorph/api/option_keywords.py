@@ -19,9 +19,12 @@ Options = TypeVar("Options", bound=PairOptions | RuntimeOptions | ConvertOptions
 
 
 class RuntimeKeywords(TypedDict, total=False):
-    """The fields of ``RuntimeOptions`` and ``Limits``; ``runtime`` is the name of the runtime."""
+    """The fields of ``RuntimeOptions`` and ``Limits``.
 
-    runtime: str | Mapping[str, str] | None
+    ``runtime`` is the name of the runtime, or the object itself where a pair is compared.
+    """
+
+    runtime: str | Mapping[str, str] | RuntimeOptions | None
     settings: Mapping[str, str] | None
     state: str | Path | None
     ops: Sequence[str]
@@ -68,6 +71,10 @@ _MAPPINGS = frozenset({"bind_inputs", "bind_outputs", "layouts", "settings"})
 """None states none of these; what the object has remains."""
 
 
+def _is_whole(keywords: Mapping[str, Any]) -> bool:
+    return isinstance(keywords.get("runtime"), RuntimeOptions)
+
+
 def with_keywords(options: Options, keywords: Mapping[str, Any]) -> Options:
     """The options with what the keywords of a call state."""
     stated = {
@@ -77,8 +84,9 @@ def with_keywords(options: Options, keywords: Mapping[str, Any]) -> Options:
     }
     if isinstance(options, PairOptions):
         runtime = {name: stated.pop(name) for name in _RUNTIME & stated.keys()}
-        if runtime:
-            stated["runtime"] = with_keywords(options.runtime, runtime)
+        whole = runtime.pop("runtime", None) if _is_whole(runtime) else options.runtime
+        if runtime or whole is not options.runtime:
+            stated["runtime"] = with_keywords(whole, runtime)
     else:
         limits = {name: stated.pop(name) for name in _LIMITS & stated.keys()}
         if limits:

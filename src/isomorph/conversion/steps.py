@@ -252,7 +252,7 @@ class RouteRunner:
     def _report_progress(self, step: Step, cure: Cure | None) -> None:
         if self.check_options.on_progress is not None:
             width = f", {step.width}" if step.width != AS_IS else ""
-            again = f", again: {cure.name}" if cure is not None else None
+            again = f", again: {cure.name}" if cure is not None else ""
             self.check_options.on_progress(
                 f"convert: {step.source} → {step.target}{width}{again}", step.converter
             )

@@ -123,7 +123,7 @@ def with_diagnosis(
     return replace(
         finding,
         cause=best.cause,
-        causes=tuple(each.cause for each in standing[: 1 + _ALTERNATIVES]),
+        causes=tuple(dict.fromkeys(each.cause for each in standing[: 1 + _ALTERNATIVES])),
         summary=f"{finding.summary}; {best.summary}",
         experiments=(*finding.experiments, *best.experiments, *refuted),
         evidence={**evidence, **({"known_issues": issues} if issues else {})},

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from isomorph.core.model import Graph, Model, TensorSpec
-from isomorph.core.report import ModelSummary
+from isomorph.core.report import ModelForm, ModelSummary
 from isomorph.match.binding import PATH
 from isomorph.measure.spread import Spread
 
@@ -60,6 +60,7 @@ class Recording:
             digest=self.digest,
             nodes=0,
             constants=0,
+            form=ModelForm.TRACE,
         )
 
     def comparand(self, candidate: EvaluatedModel) -> RecordedValues:

@@ -15,7 +15,8 @@ from isomorph.repair.proof import GOOD
 
 if TYPE_CHECKING:
     from isomorph.checking.config import CheckConfig
-    from isomorph.core.report import FaultRecord, Finding, Report
+    from isomorph.core.model import Model
+    from isomorph.core.report import FaultRecord, Finding, InputSummary, Report
     from isomorph.inputs.feeds import Sample
     from isomorph.match.value_match import ValueMatcher
     from isomorph.sessions.model_handle import ModelHandle
@@ -62,14 +63,34 @@ def known_faults(
     if digests != handles or given is None:
         return None
     fed = summaries({n: np.asarray(v) for n, v in given.feeds.items()}, given.origin)
-    if {(e.name, e.digest) for e in fed} != {(e.name, e.digest) for e in report.inputs}:
+    if {_identity(each) for each in fed} != {_identity(each) for each in report.inputs}:
         return None
     found = [(record, finding) for finding in report.findings for record in finding.faults]
     found.sort(key=lambda pair: pair[0].place)
     count = found[0][0].count if found else 0
     if not found or [record.place for record, _ in found] != list(range(count)):
         return None
+    if not all(_is_known(record, reference.model, candidate.model) for record, _ in found):
+        return None
     return KnownFaults(report=report, records=tuple(found))
+
+
+def _identity(given: InputSummary) -> tuple[object, ...]:
+    return given.name, given.dtype, given.shape, given.digest
+
+
+def _is_known(record: FaultRecord, reference: Model, candidate: Model) -> bool:
+    """Whether the graphs have the nodes and tensors of a record under these names."""
+    sides = (
+        (reference.graph, record.reference_nodes, record.counterpart),
+        (candidate.graph, (record.node, *record.nodes), record.tensor),
+    )
+    for graph, nodes, tensor in sides:
+        if not {node.name for node in graph.nodes}.issuperset(nodes):
+            return False
+        if tensor not in graph.constants and all(tensor not in n.outputs for n in graph.nodes):
+            return False
+    return True
 
 
 def _fault(record: FaultRecord, finding: Finding, matcher: ValueMatcher) -> Fault:

@@ -65,13 +65,26 @@ def _from_first(data: dict[str, Any]) -> dict[str, Any]:
         baseline = {**baseline, "statuses": statuses}
     models = [{"form": _form_of_first(each), **each} for each in data.get("models", ())]
     inputs = [{"kind": _kind_of_first(each), **each} for each in data.get("inputs", ())]
-    return {**data, "schema": SCHEMA, "baseline": baseline, "models": models, "inputs": inputs}
+    bindings = [_binding_of_first(each) for each in data.get("input_bindings", ())]
+    return {
+        **data,
+        "schema": SCHEMA,
+        "baseline": baseline,
+        "models": models,
+        "inputs": inputs,
+        "input_bindings": bindings,
+    }
 
 
 def _form_of_first(model: dict[str, Any]) -> ModelForm:
     if any(each.startswith("a trace of ") for each in model.get("notes", ())):
         return ModelForm.TRACE
     return ModelForm.LIVE if model.get("location", "").startswith("<") else ModelForm.FILE
+
+
+def _binding_of_first(binding: dict[str, Any]) -> dict[str, Any]:
+    """The type and shape of an only pair stood in brackets behind the way it was bound."""
+    return {**binding, "how": str(binding.get("how", "")).partition(" (")[0]}
 
 
 def _kind_of_first(given: dict[str, Any]) -> InputKind:

@@ -50,6 +50,13 @@ def test_a_keyword_takes_precedence_and_leaves_the_rest():
     assert stated.runtime.limits == Limits(memory=1 << 30, timeout=60.0)
 
 
+def test_a_runtime_is_a_name_or_an_object():
+    whole = RuntimeOptions(name="openvino", settings={"threads": "1"})
+    assert with_keywords(CheckOptions(), {"runtime": whole}).runtime == whole
+    limited = with_keywords(CheckOptions(), {"runtime": whole, "timeout": 3.0}).runtime
+    assert (limited.name, limited.limits.timeout) == ("openvino", 3.0)
+
+
 def test_none_states_no_binding():
     options = PairOptions(bind_inputs={"a": "b"})
     assert with_keywords(options, {"bind_inputs": None, "settings": None}) == options

@@ -113,3 +113,11 @@ def test_a_report_about_one_model_is_refused(pair, tmp_path):
     path.write_text(as_json(report))
     with pytest.raises(UsageError, match="the report names no two files of models"):
         isomorph.fix(path, inputs=pair[2], in_process=True)
+
+
+def test_a_tensor_that_the_models_do_not_have_is_searched_for(pair, searches, tmp_path):
+    _, _, inputs, path = pair
+    path.write_text(path.read_text().replace('"counterpart": "b"', '"counterpart": "gone"'))
+    repair = isomorph.fix(path, output=tmp_path / "f.onnx", inputs=inputs, in_process=True)
+    assert repair.repaired
+    assert searches

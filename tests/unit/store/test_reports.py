@@ -8,7 +8,7 @@ import pytest
 from isomorph.core.baseline import BaselineStatus
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import UsageError
-from isomorph.core.report import Finding, Report, Skipped
+from isomorph.core.report import BoundBy, Finding, Report, Skipped
 from isomorph.reporters.json import JsonReporter
 from isomorph.store.reports import read_report
 
@@ -61,6 +61,8 @@ def test_a_report_of_the_first_schema_is_read(tmp_path):
     def first(document):
         document["schema"] = "isomorph.report/1"
         document["baseline"] = {"file": "b.toml", "standings": [status]}
+        how = "only pair of this type and shape (float32, N×8)"
+        document["input_bindings"] = [{"reference": "x", "candidate": "inp", "how": how}]
         model = {"role": "r", "framework": "f", "digest": "", "nodes": 0, "constants": 0}
         document["models"] = [
             model | {"location": "<Net>"},
@@ -70,6 +72,7 @@ def test_a_report_of_the_first_schema_is_read(tmp_path):
 
     report = read_report(_written(tmp_path / "first.json", first))
     assert [each.form for each in report.models] == ["live object", "trace", "file"]
+    assert [each.how for each in report.input_bindings] == [BoundBy.ONLY_FIT]
     baseline = report.baseline
     assert baseline.statuses == (
         BaselineStatus(output="y", state="unchanged", message="as accepted"),
