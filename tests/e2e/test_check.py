@@ -30,7 +30,7 @@ def test_a_faithful_export_is_equivalent_and_says_why(pair):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     report = json.loads((pair / "report.json").read_text())
-    assert (report["schema"], report["verdict"]) == ("isomorph.report/2", "equivalent")
+    assert (report["schema"], report["verdict"]) == ("isomorph.report/1", "equivalent")
     for output in report["outputs"]:
         for part in ("translation", "execution_reference", "execution_candidate", "observed"):
             assert output[part]["budget"]["ratio"] <= 1.0, part

@@ -11,7 +11,7 @@ from isomorph.core.divergence import Verdict
 from isomorph.core.model import TensorSpec
 from isomorph.core.report import ModelSummary, Report, Skipped
 
-SCHEMA = "isomorph.conversion/2"
+SCHEMA = "isomorph.conversion/1"
 
 AS_IS = ""
 """The width of a conversion that narrows nothing."""

@@ -18,7 +18,7 @@ from isomorph.core.profile import ErrorProfile
 from isomorph.core.quantized_tensor import QuantizedTensor
 from isomorph.core.trace import Environment
 
-SCHEMA = "isomorph.report/2"
+SCHEMA = "isomorph.report/1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

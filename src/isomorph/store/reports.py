@@ -15,17 +15,15 @@ from isomorph.store.codec import from_document
 if TYPE_CHECKING:
     from pathlib import Path
 
-_FIRST_SCHEMA = "isomorph.report/1"
-
 
 def read_report(path: Path) -> Report:
     """One report; what a later version added to it is left out, what it lacks is empty."""
     data = _document(path)
     schema = data.get("schema") if isinstance(data, dict) else None
-    if schema not in {SCHEMA, _FIRST_SCHEMA}:
+    if schema != SCHEMA:
         raise _unreadable(path, f"its schema is {schema!r}, and this version reads {SCHEMA!r}")
     try:
-        report = from_document(Report, _from_first(data) if schema == _FIRST_SCHEMA else data)
+        report = from_document(Report, _in_present_terms(data))
     except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
         raise _unreadable(path, f"a field does not fit the schema: {error}") from error
     return typing.cast("Report", report)
@@ -48,8 +46,8 @@ def reported_models(path: Path) -> tuple[Report, str, str]:
     return report, found[0].location, found[1].location
 
 
-def _from_first(data: dict[str, Any]) -> dict[str, Any]:
-    """A report of the first schema in the terms of the present one.
+def _in_present_terms(data: dict[str, Any]) -> dict[str, Any]:
+    """A report, of an earlier version perhaps, with the fields of this one.
 
     Two fields were renamed. What a model was given as, and whether inputs were generated, had no
     field of its own.
@@ -63,12 +61,11 @@ def _from_first(data: dict[str, Any]) -> dict[str, Any]:
             for each in baseline["standings"]
         ]
         baseline = {**baseline, "statuses": statuses}
-    models = [{"form": _form_of_first(each), **each} for each in data.get("models", ())]
-    inputs = [{"kind": _kind_of_first(each), **each} for each in data.get("inputs", ())]
-    bindings = [_binding_of_first(each) for each in data.get("input_bindings", ())]
+    models = [{"form": _form_by_notes(each), **each} for each in data.get("models", ())]
+    inputs = [{"kind": _kind_by_origin(each), **each} for each in data.get("inputs", ())]
+    bindings = [_plain_binding(each) for each in data.get("input_bindings", ())]
     return {
         **data,
-        "schema": SCHEMA,
         "baseline": baseline,
         "models": models,
         "inputs": inputs,
@@ -76,18 +73,18 @@ def _from_first(data: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _form_of_first(model: dict[str, Any]) -> ModelForm:
+def _form_by_notes(model: dict[str, Any]) -> ModelForm:
     if any(each.startswith("a trace of ") for each in model.get("notes", ())):
         return ModelForm.TRACE
     return ModelForm.LIVE if model.get("location", "").startswith("<") else ModelForm.FILE
 
 
-def _binding_of_first(binding: dict[str, Any]) -> dict[str, Any]:
+def _plain_binding(binding: dict[str, Any]) -> dict[str, Any]:
     """The type and shape of an only pair stood in brackets behind the way it was bound."""
     return {**binding, "how": str(binding.get("how", "")).partition(" (")[0]}
 
 
-def _kind_of_first(given: dict[str, Any]) -> InputKind:
+def _kind_by_origin(given: dict[str, Any]) -> InputKind:
     generated = given.get("origin", "").startswith("generated: ")
     return InputKind.GENERATED if generated else InputKind.GIVEN
 

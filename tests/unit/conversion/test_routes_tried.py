@@ -40,7 +40,7 @@ def test_a_lie_without_another_way_writes_nothing_but_the_report(dense, tmp_path
     assert done.output is None
     assert not target.exists()
     document = json.loads((tmp_path / "lie.onnx.report.json").read_text())
-    assert document["schema"] == "isomorph.conversion/2"
+    assert document["schema"] == "isomorph.conversion/1"
     assert document["chosen"][0]["report"]["findings"][0]["cause"] == "weight"
 
 

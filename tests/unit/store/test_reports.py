@@ -55,11 +55,10 @@ def test_an_older_report_lacks_fields_and_a_newer_one_has_more(tmp_path):
     assert read_report(_written(tmp_path / "new.json", newer)).seed == 1
 
 
-def test_a_report_of_the_first_schema_is_read(tmp_path):
+def test_a_report_with_earlier_names_is_read(tmp_path):
     status = {"output": "y", "state": "unchanged", "told": "as accepted"}
 
     def first(document):
-        document["schema"] = "isomorph.report/1"
         document["baseline"] = {"file": "b.toml", "standings": [status]}
         how = "only pair of this type and shape (float32, N×8)"
         document["input_bindings"] = [{"reference": "x", "candidate": "inp", "how": how}]
