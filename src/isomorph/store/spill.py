@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,14 @@ def spilled(value: Value) -> Value:
     return whole
 
 
+def _held_bytes(value: Value) -> int:
+    """The memory of a tensor: one that repeats its elements along an axis holds them once."""
+    if not isinstance(value, np.ndarray):
+        return getattr(value, "nbytes", 0)
+    sizes = (size for size, step in zip(value.shape, value.strides, strict=True) if step)
+    return math.prod(sizes) * value.itemsize if value.size else 0
+
+
 class SpillingTensors:
     """Holds what was fetched so far: in memory up to the budget, on disk beyond it."""
 
@@ -39,7 +48,7 @@ class SpillingTensors:
 
     def keep(self, value: Value) -> Value:
         """The value, or the same on disk."""
-        size = getattr(value, "nbytes", 0)
+        size = _held_bytes(value)
         if size <= self._free_bytes:
             self._free_bytes -= size
             return value
