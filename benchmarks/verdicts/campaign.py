@@ -98,7 +98,7 @@ def _in_pool(
 def _died(seed: int) -> dict:
     from .scoring import Row
 
-    return Row(seed, "process died", "crash", compared="crash of the process").as_dict()
+    return Row(seed, "process died", "crash", said="crash of the process").as_dict()
 
 
 class _Hung(Exception):
@@ -127,9 +127,9 @@ def _examine(seed: int, out: Path, locate: bool, invariants: int, share: float) 
         pair = make_pair(seed, share=share)
         row, truth = score(pair, locate=locate)
         if invariants and seed % invariants == 0 and row.outcome == "right":
-            row.invariants = hold(pair, truth, row.compared)
+            row.invariants = hold(pair, truth, row.said)
     except _Hung:
-        row = Row(seed, "hung", "crash", compared="crash hung")
+        row = Row(seed, "hung", "crash", said="crash hung")
     except Exception as error:
         row = Row(seed, "not made", "left out", why=f"{type(error).__name__}: {error}"[:300])
     finally:

@@ -72,16 +72,16 @@ def score(pair: Pair, *, locate: bool = True) -> tuple[Row, Expected]:
     if not truth.counts:
         return row, truth
     started = time.process_time()
-    row.compared, report = answer(
+    row.said, report = answer(
         pair.reference, pair.candidate, inputs=pair.sample.inputs, locate=locate
     )
     row.seconds = time.process_time() - started
-    row.outcome = outcome(row.compared, truth)
-    if row.compared.startswith("crash"):
+    row.outcome = outcome(row.said, truth)
+    if row.said.startswith("crash"):
         row.reason = report
         return row, truth
     row.reason = report.reason
-    if row.group in ("mutated", "unreached", "in half") and row.compared == "divergent" and locate:
+    if row.group in ("mutated", "unreached", "in half") and row.said == "divergent" and locate:
         _hold_names(row, pair, report)
     return row, truth
 

@@ -134,7 +134,7 @@ def test_little_memory_names_the_same_nodes(monkeypatch):
         looks.append(len(names))
         return inner(self, names, given)
 
-    monkeypatch.setattr(tensor_capture, "usual_share", lambda: 1 << 17)
+    monkeypatch.setattr(tensor_capture, "default_worker_memory", lambda: 1 << 17)
     monkeypatch.setattr(TensorCapture, "run", counted)
     small = aligned(network(), planted("layer-epsilon", "bias"))
     assert [f.node for f in small.findings] == [f.node for f in whole.findings]
