@@ -21,7 +21,7 @@ from isomorph.match.dequantized_graph import (
     result_grids,
 )
 from isomorph.match.tensor_capture import TensorCapture
-from isomorph.oracle.noise_stats import numeric
+from isomorph.oracle.dtypes import numeric
 from isomorph.sessions.dequantized_session import integers
 
 if TYPE_CHECKING:

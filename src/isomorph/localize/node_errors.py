@@ -13,7 +13,7 @@ from isomorph.localize.loop_runner import declared
 from isomorph.match.tensor_capture import rms_and_peak
 from isomorph.measure.spread import threshold
 from isomorph.measure.tensor_details import short
-from isomorph.oracle.noise_stats import numeric
+from isomorph.oracle.dtypes import numeric
 
 if TYPE_CHECKING:
     from isomorph.core.protocols import Session

@@ -14,8 +14,10 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.system_memory import default_worker_memory
 from isomorph.match.tensor_cache import LayeredTensors, TensorCache, batches, in_memory
 from isomorph.match.topology import Topology
+from isomorph.oracle.draw_accumulator import DrawAccumulator, Step
+from isomorph.oracle.dtypes import numeric
 from isomorph.oracle.fingerprint import Fingerprint, fingerprint
-from isomorph.oracle.noise_stats import DisturbsTensors, Moved, Moving, disturbed, mean, numeric
+from isomorph.oracle.noise_stats import DisturbsTensors, Moved, Moving, disturbed
 from isomorph.sessions.memory_estimate import in_float64
 
 if TYPE_CHECKING:
@@ -44,6 +46,22 @@ class Drawn:
     center: Array = field(repr=False, compare=False)
     rms: float
     freedom: float
+
+
+class _MeanSquares:
+    """The statistic of single draws: the mean square of each step, infinite for a lost one."""
+
+    def __init__(self) -> None:
+        self.squares: list[float] = []
+
+    def add(self, step: Step) -> None:
+        """Add one draw."""
+        error, _ = rms_and_peak(step.draw, step.center)
+        self.squares.append(error * error)  # "**" raises where a product is infinite
+
+    def lose(self) -> None:
+        """Note a draw that can be anything."""
+        self.squares.append(math.inf)
 
 
 class TensorCapture:
@@ -253,13 +271,13 @@ class TensorCapture:
         noise = self.noise
         if noise is None:
             return Drawn(center=self.values[name], rms=0.0, freedom=math.inf)
-        noises = [replace(noise, seed=n) for n in range(draws)]
-        drawn = [self.oracle.run(self.feeds, [name], noise=each)[name] for each in noises]
-        center = mean(self.values[name], drawn)
-        errors = [rms_and_peak(np.asarray(each), center)[0] for each in drawn]
-        squares = [each * each for each in errors]  # "**" raises where a product is infinite
+        drawing = DrawAccumulator(self.values[name], _MeanSquares(), about_mean=True)
+        for seed in range(draws):
+            found = self.oracle.run(self.feeds, [name], noise=replace(noise, seed=seed))
+            drawing.add(found[name])
+        squares = drawing.finish().squares
         rms = math.sqrt(sum(squares) / max(draws - 1, 1))
-        return Drawn(center=center, rms=rms, freedom=freedom(squares))
+        return Drawn(center=drawing.center, rms=rms, freedom=freedom(squares))
 
     def _computed(self, names: Sequence[str], given: Mapping[str, Array]) -> dict[str, Array]:
         placed = {name: self._in_stored_type(name, value) for name, value in given.items()}

@@ -246,10 +246,11 @@ class EvaluatedModel:
             )
             # Wider noise does not apply to quantizers: their steps are fixed by the file.
             if noise.rounding and not noise.quantizers:
-                spreading.draw_wider_until(
+                spreading.draw_until(
                     self.wide_draws,
                     self.oracle(),
                     self.feeds,
+                    wide=True,
                     on_progress=lambda n: self._report(
                         what, f"wider draw {n} of {self.wide_draws}"
                     ),

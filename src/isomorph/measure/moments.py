@@ -1,4 +1,4 @@
-"""The moments of the draws of one tensor, accumulated draw by draw."""
+"""The moments of the draws of one tensor, element by element."""
 
 from __future__ import annotations
 
@@ -15,10 +15,15 @@ from isomorph.measure.spread import Spread
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
+    from isomorph.oracle.draw_accumulator import Step
 
 
 class Moments:
-    """First and second moments about the center; and every draw, where elements may jump."""
+    """The statistic of each element: first and second moments about the center.
+
+    Where elements may jump (``jumps``) every draw is kept. ``about_mean`` takes the variance about
+    the mean of the draws out of both moments, so that further draws refine it.
+    """
 
     def __init__(self, center: Array, *, about_mean: bool = False, jumps: bool = False) -> None:
         self.center, self._about_mean = center, about_mean
@@ -32,37 +37,30 @@ class Moments:
         keep = number and real and not about_mean and (jumps or not self.inexact)
         self._steps: list[Array] | None = [] if keep else None
 
-    def add(self, value: object, *, wide: bool = False) -> None:
+    def add(self, step: Step) -> None:
         """Add one draw; wider noise only counts for elements that the others did not move."""
-        array = np.asarray(value)
-        if value is None or array.shape != self.center.shape:
-            # Under noise even the shape changed: nothing about this tensor is settled.
-            self.unsettled[...] = True
-            self._steps = None
-            return
-        with np.errstate(all="ignore"):
-            step = (
-                widen(array) - widen(self.center)
-                if self.inexact or self._steps is not None
-                else np.zeros(())
-            )
-        self._keep(step, wide=wide)
+        moved = step.difference() if self.inexact or self._steps is not None else np.zeros(())
+        self._keep(moved, wide=step.wide)
         if not self.inexact:
-            if not wide:
+            if not step.wide:
                 self._plain += 1
-                self.unsettled |= np.asarray(array != self.center)
+                self.unsettled |= np.asarray(step.draw != self.center)
             return
-        finite = np.isfinite(array) & np.isfinite(self.center)
-        same = (array == self.center) | (np.isnan(array) & np.isnan(self.center))
-        self.unsettled |= ~finite & ~same
-        size = np.where(finite, np.abs(step) if step.dtype.kind == "c" else step, 0.0)
-        if wide:
+        finite = step.finite()
+        self.unsettled |= ~finite & ~step.same()
+        size = np.where(finite, np.abs(moved) if moved.dtype.kind == "c" else moved, 0.0)
+        if step.wide:
             self._wide += 1
             self._wider += size * size
             return
         self._plain += 1
         self._first += size
         self._second += size * size
+
+    def lose(self) -> None:
+        """Note that even the shape changed under noise: nothing about this tensor is settled."""
+        self.unsettled[...] = True
+        self._steps = None
 
     def spread(self, draws: int) -> Spread:
         """Return the spread after this many draws."""

@@ -11,12 +11,15 @@ import numpy as np
 from isomorph.core.trace import Noise, flatten
 from isomorph.measure.moments import Moments
 from isomorph.measure.spread import DRAWS, WIDER, Spread
+from isomorph.oracle.draw_accumulator import DrawAccumulator
+from isomorph.sessions.trace_session import SEEDS
 
 if TYPE_CHECKING:
     from isomorph.core.protocols import Session
-    from isomorph.core.trace import Arrays
+    from isomorph.core.trace import Array, Arrays
 
 _WIDE_SEEDS = 500_000
+"""Draws of wider noise count from here, so that no two draws of a noise share a seed."""
 
 
 def spreads(
@@ -45,12 +48,11 @@ class NoiseDraws:
     def __init__(
         self, center: Arrays, noise: Noise, *, about_mean: bool = False, jumps: bool = False
     ) -> None:
-        flat = {key: value for name in center for key, value in flatten(name, center[name]).items()}
-        self._names, self._noise, self._about_mean = list(center), noise, about_mean
-        self._drawn = self._wide = 0
+        self._names, self._noise = list(center), noise
+        self._plain = self._wide = 0
         self._sums = {
-            key: Moments(np.asarray(value), about_mean=about_mean, jumps=jumps)
-            for key, value in flat.items()
+            key: DrawAccumulator(value, Moments(value, about_mean=about_mean, jumps=jumps))
+            for key, value in _flat(center).items()
             if value is not None
         }
 
@@ -59,41 +61,44 @@ class NoiseDraws:
         draws: int,
         session: Session,
         feeds: Arrays,
+        *,
+        wide: bool = False,
         on_progress: Callable[[int], None] | None = None,
     ) -> None:
-        """Draw until there are ``draws`` in total."""
-        for draw in range(self._drawn, draws):
-            self._draw(session, feeds, replace(self._noise, seed=self._seed(draw)))
-            self._drawn = draw + 1
-            if on_progress is not None:
-                on_progress(self._drawn)
+        """Draw until there are ``draws`` in total.
 
-    def draw_wider_until(
-        self,
-        draws: int,
-        session: Session,
-        feeds: Arrays,
-        on_progress: Callable[[int], None] | None = None,
-    ) -> None:
-        """Draw with wider noise, which shows the values that rounding could reach."""
-        for draw in range(self._wide, draws):
-            noise = replace(self._noise, seed=self._seed(_WIDE_SEEDS + draw), scale=WIDER)
-            self._draw(session, feeds, noise)
-            self._wide = draw + 1
+        ``wide`` draws are counted by themselves. Their noise is wider, which shows the values that
+        rounding could reach.
+        """
+        for draw in range(self._wide if wide else self._plain, draws):
+            self._draw(session, feeds, draw, wide=wide)
+            if wide:
+                self._wide = draw + 1
+            else:
+                self._plain = draw + 1
             if on_progress is not None:
-                on_progress(self._wide)
+                on_progress(draw + 1)
 
     def spreads(self) -> Mapping[str, Spread]:
         """Return the spread of each tensor from the draws so far."""
-        return {key: moments.spread(self._drawn) for key, moments in self._sums.items()}
+        return {key: each.statistic.spread(self._plain) for key, each in self._sums.items()}
 
-    def _seed(self, draw: int) -> int:
-        return self._noise.seed * 1_000_003 + draw
+    def _draw(self, session: Session, feeds: Arrays, draw: int, *, wide: bool) -> None:
+        seed = self._noise.seed * SEEDS + draw
+        noise = (
+            replace(self._noise, seed=seed + _WIDE_SEEDS, scale=WIDER)
+            if wide
+            else replace(self._noise, seed=seed)
+        )
+        moved = _flat(session.run(feeds, self._names, noise=noise))
+        for key, each in self._sums.items():
+            each.add(moved.get(key), wide=wide)
 
-    def _draw(self, session: Session, feeds: Arrays, noise: Noise) -> None:
-        result = session.run(feeds, self._names, noise=noise)
-        moved = {
-            key: value for name in result for key, value in flatten(name, result[name]).items()
-        }
-        for key, moments in self._sums.items():
-            moments.add(moved.get(key), wide=noise.scale != 1.0)
+
+def _flat(values: Arrays) -> dict[str, Array | None]:
+    """Return every tensor, and every element of a sequence or a map, as an array."""
+    return {
+        key: None if value is None else np.asarray(value)
+        for name in values
+        for key, value in flatten(name, values[name]).items()
+    }

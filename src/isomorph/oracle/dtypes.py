@@ -46,6 +46,13 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
     return np.dtype(getattr(ml_dtypes, name, name))
 
 
+def numeric(value: object) -> bool:
+    """Whether a value is a tensor of real numbers (and not a sequence, text or nothing)."""
+    return isinstance(value, np.ndarray) and (
+        value.dtype.kind in "fiub" or "float" in str(value.dtype)
+    )
+
+
 def type_name(array: np.ndarray[Any, Any]) -> str:
     """The name under which the array's type is declared."""
     return "string" if array.dtype.kind in "OUST" else array.dtype.name

@@ -13,6 +13,8 @@ import numpy as np
 
 from isomorph.core.memory import give_back
 from isomorph.core.protocols import StreamsTensors
+from isomorph.oracle.draw_accumulator import DrawAccumulator, Step
+from isomorph.oracle.dtypes import numeric
 from isomorph.oracle.fingerprint import FLOAT64_ORDER, Fingerprint, fingerprint
 from isomorph.store.shared_arrays import release_pages
 
@@ -90,62 +92,53 @@ def hand_over(
 
 
 class Moving:
-    """How far draws are from the values, tensor by tensor.
-
-    Or from their own mean, where the values are themselves under suspicion (the quantizers of a
-    candidate): then the draws are kept until the last.
-    """
+    """How far draws are from the values, or from their own mean, tensor by tensor."""
 
     def __init__(self, values: Mapping[str, Any], *, about_mean: bool = False) -> None:
-        self._values = {name: value for name, value in values.items() if numeric(value)}
-        self._draws: dict[str, list[Any]] | None = {} if about_mean else None
-        self._moving: dict[str, _Moving] = {}
-        if not about_mean:
-            self._moving = {name: _Moving(value, value) for name, value in self._values.items()}
+        self._moving = {
+            name: DrawAccumulator(value, Sizes(value), about_mean=about_mean)
+            for name, value in values.items()
+            if numeric(value)
+        }
 
     def add(self, name: str, draw: Any) -> None:  # noqa: ANN401
         """One tensor of one draw."""
-        if self._draws is not None:
-            self._draws.setdefault(name, []).append(draw)
-        elif name in self._moving:
+        if name in self._moving:
             self._moving[name].add(draw)
 
     def statistics(self, draws: int) -> dict[str, Moved]:
         """What became of each tensor in so many draws."""
-        for name, kept in (self._draws or {}).items():
-            if name in self._values:
-                value = self._values[name]
-                self._moving[name] = _Moving(value, mean(value, kept))
-                for draw in kept:
-                    self._moving[name].add(draw)
-        return {name: self._moving[name].statistics(draws) for name in self._moving}
+        return {name: each.finish().moved(draws) for name, each in self._moving.items()}
 
 
-class _Moving:
-    """The sums of one tensor about ``center``."""
+class Sizes:
+    """The statistic of a whole tensor: rms and largest size of its steps.
 
-    def __init__(self, value: Array, center: Array) -> None:
-        self._value, self._center = value, center.astype(np.float64, copy=False)
-        self._mark = fingerprint(value)
+    What is not finite does not move.
+    """
+
+    def __init__(self, value: Array) -> None:
+        self._value, self._mark = value, fingerprint(value)
         release_pages(value)
         self._all, self._few = _Sums(), _Sums()
         self._limit = 0.0
         self._small: Array | None = None
         self._lost = False
 
-    def add(self, draw: Any) -> None:  # noqa: ANN401
-        if self._lost or not numeric(draw) or np.shape(draw) != self._center.shape:
-            self._lost = True  # under noise even its shape changed: it can be anything
-            return
-        with np.errstate(all="ignore"):
-            step = np.asarray(np.asarray(draw, np.float64) - self._center)
-        step[~np.isfinite(step)] = 0.0
-        self._all.add(step)
+    def add(self, step: Step) -> None:
+        """Add one draw."""
+        size = step.difference()
+        size[~np.isfinite(size)] = 0.0
+        self._all.add(size)
         if self._all.draws == 1:
             self._small = self._unseen()
         if self._small is not None:
-            self._few.add(step[self._small])
+            self._few.add(size[self._small])
         release_pages(self._value)
+
+    def lose(self) -> None:
+        """Note that even the shape changed under noise: the tensor can be anything."""
+        self._lost = True
 
     def _unseen(self) -> Array | None:
         """Where the elements are that the first draw shows to be within the noise."""
@@ -155,7 +148,8 @@ class _Moving:
         many = _FEWEST_UNSEEN * count >= small.size or self._limit >= _HIDES_ONE
         return small if count and many else None
 
-    def statistics(self, draws: int) -> Moved:
+    def moved(self, draws: int) -> Moved:
+        """What became of the tensor; anything, unless each of so many draws returned it."""
         if self._lost or self._all.draws != draws:
             return Moved(mark=self._mark, rms=np.inf, peak=np.inf)
         unseen = None if self._small is None else (self._limit, self._few.rms, self._few.peak)
@@ -178,22 +172,6 @@ class _Sums:
     @property
     def rms(self) -> float:
         return float(np.sqrt(self._squares / self.draws)) if self.draws else 0.0
-
-
-def mean(value: Array, draws: Sequence[Any]) -> Array:
-    """Of all draws; the value itself where noise changed even the shape."""
-    fitting = all(numeric(draw) and np.shape(draw) == value.shape for draw in draws)
-    if not draws or not fitting:
-        return value
-    with np.errstate(all="ignore"):
-        return np.asarray(np.mean([np.asarray(draw, np.float64) for draw in draws], axis=0))
-
-
-def numeric(value: Any) -> bool:  # noqa: ANN401
-    """Whether a value is a tensor of numbers (and not a sequence, text or nothing)."""
-    return isinstance(value, np.ndarray) and (
-        value.dtype.kind in "fiub" or "float" in str(value.dtype)
-    )
 
 
 def within(value: Array, limit: float) -> Array:

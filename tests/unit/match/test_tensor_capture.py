@@ -50,6 +50,30 @@ def test_little_memory_changes_no_number():
         assert pieces.peak[name] == pytest.approx(whole.peak[name], rel=1e-9)
 
 
+def test_the_draws_of_one_tensor_are_about_their_mean():
+    seen, session = capture(1 << 30)
+    draws = [
+        session.run({"x": X}, ["t5"], noise=Noise(seed=n, rounding=True))["t5"] for n in range(8)
+    ]
+    steps = np.array(draws) - np.mean(draws, axis=0)
+    drawn = seen.drawn("t5", 8)
+    np.testing.assert_array_equal(drawn.center, np.mean(draws, axis=0))
+    assert drawn.rms == pytest.approx(np.sqrt(np.sum(np.square(steps)) / steps[0].size / 7))
+    assert drawn.freedom >= 7
+    assert seen.drawn("t5", 8) is drawn
+
+
+def test_a_tensor_whose_shape_noise_changes_can_be_anything():
+    seen, session = capture(1 << 30)
+    run = session.run
+    session.run = lambda feeds, fetch, *, noise=None: {
+        name: value[: 1 + noise.seed % 2] for name, value in run(feeds, fetch).items()
+    }
+    drawn = seen.drawn("t5", 4)
+    assert (drawn.rms, drawn.freedom) == (np.inf, 3.0)
+    assert drawn.center is seen.values["t5"]
+
+
 def test_each_batch_goes_on_where_the_one_before_it_ended():
     _, session = capture(4 * 6 * 8 * 100)
     assert session.computed == LONG * (DRAWS + 1)

@@ -8,16 +8,18 @@ from hypothesis import strategies as st
 from isomorph.measure.budget_check import judge, judge_stated_budget, stored_rounding
 from isomorph.measure.moments import Moments
 from isomorph.measure.spread import FALSE_ALARM, Spread, merged
+from isomorph.oracle.draw_accumulator import DrawAccumulator
 
 
 def drawn(center, rows, *, wide=(), jumps=True):
     """The spread of a tensor whose draws were these."""
-    moments = Moments(np.asarray(center), jumps=jumps)
+    value = np.asarray(center)
+    drawing = DrawAccumulator(value, Moments(value, jumps=jumps))
     for row in rows:
-        moments.add(np.asarray(row, np.asarray(center).dtype))
+        drawing.add(np.asarray(row, value.dtype))
     for row in wide:
-        moments.add(np.asarray(row, np.asarray(center).dtype), wide=True)
-    return moments.spread(len(rows))
+        drawing.add(np.asarray(row, value.dtype), wide=True)
+    return drawing.finish().spread(len(rows))
 
 
 def ratio(actual, expected, spread, dtype="float32"):

@@ -8,6 +8,7 @@ from isomorph.measure.findings import of_outputs
 from isomorph.measure.moments import Moments
 from isomorph.measure.spread import Spread, threshold
 from isomorph.measure.verdict import Evidence, Question, beyond_doubt, decide
+from isomorph.oracle.draw_accumulator import DrawAccumulator
 
 U = 2.0**-24
 ORACLE = np.linspace(1.0, 2.0, 12).reshape(3, 4)
@@ -121,10 +122,11 @@ def test_infinities_are_expected_where_the_type_overflows():
 
 def _flipping(second):
     """Ten draws of the integers 1 and 2, every other one with another second number."""
-    moments = Moments(np.array([1, 2]))
+    center = np.array([1, 2])
+    drawing = DrawAccumulator(center, Moments(center))
     for draw in range(10):
-        moments.add(np.array([1, second if draw % 2 else 2]))
-    return moments.spread(10)
+        drawing.add(np.array([1, second if draw % 2 else 2]))
+    return drawing.finish().spread(10)
 
 
 def test_integers_may_differ_only_where_noise_moves_them():
