@@ -1,7 +1,8 @@
 """What is installed here, what it can do, and what to install for what is missing.
 
-Nothing heavy is imported into this process: each package is imported in one of its own, with
-a deadline, because an import can crash as well as fail.
+Versions are read from the metadata of the packages. Nothing heavy is imported into this process:
+where imports are asked for, each package is imported in a process of its own, with a deadline,
+because an import can crash as well as fail.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
 
@@ -65,17 +67,23 @@ class Requirement:
     extra: str | None
 
 
-def doctor(progress: Callable[[str, str], None] | None = None) -> tuple[Diagnosis, ...]:
-    """Every package, extension and fact of the machine that a check may depend on."""
-    required = requirements()
+def doctor(
+    progress: Callable[[str, str], None] | None = None, *, imports: bool = False
+) -> tuple[Diagnosis, ...]:
+    """Every package, extension and fact of the machine that a check may depend on.
+
+    With ``imports``, every installed package is imported, too; one that fails is broken.
+    """
     report = progress or _no_progress
+    packages = tuple(map(_package, requirements()))
+    if imports:
 
-    def diagnose(requirement: Requirement) -> Diagnosis:
-        report("importing, each in its own process", requirement.package)
-        return _package(requirement)
+        def examine(package: Diagnosis) -> Diagnosis:
+            report("importing, each in its own process", package.name)
+            return _imported(package)
 
-    with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
-        packages = tuple(pool.map(diagnose, required))
+        with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
+            packages = tuple(pool.map(examine, packages))
     report("starting a worker", "")
     worker = _worker()
     report("loading the extensions", "")
@@ -109,13 +117,24 @@ def _package(required: Requirement) -> Diagnosis:
         return Diagnosis(kind="package", name=name, version=version, status="old",
                          detail=f"{_extra(required)}; at least {required.minimum} is needed",
                          advice=f"pip install --upgrade '{name}>={required.minimum}'")  # fmt: skip
-    trouble = import_in_subprocess(_module(name))
+    return Diagnosis(kind="package", name=name, version=version, status="ok",
+                     detail=_extra(required))  # fmt: skip
+
+
+def _imported(package: Diagnosis) -> Diagnosis:
+    """The same package, broken if its version is right and its import fails."""
+    if package.status != "ok":
+        return package
+    module = _module(package.name)
+    trouble = import_in_subprocess(module)
     if trouble is None:
-        return Diagnosis(kind="package", name=name, version=version, status="ok",
-                         detail=_extra(required))  # fmt: skip
-    return Diagnosis(kind="package", name=name, version=version, status="broken",
-                     detail=f"import {_module(name)}: {trouble}",
-                     advice=f"pip install --force-reinstall {name}=={version}")  # fmt: skip
+        return package
+    return replace(
+        package,
+        status="broken",
+        detail=f"import {module}: {trouble}",
+        advice=f"pip install --force-reinstall {package.name}=={package.version}",
+    )
 
 
 def _extra(required: Requirement) -> str:
@@ -137,11 +156,16 @@ def _module(package: str) -> str:
     normal = re.sub(r"[-_.]+", "-", package).lower()
     provided = [
         module
-        for module, owners in metadata.packages_distributions().items()
+        for module, owners in _distributions().items()
         if not module.startswith("_")
         and any(re.sub(r"[-_.]+", "-", owner).lower() == normal for owner in owners)
     ]
     return flat if flat in provided or not provided else min(provided, key=len)
+
+
+@cache
+def _distributions() -> Mapping[str, list[str]]:
+    return metadata.packages_distributions()
 
 
 def import_in_subprocess(module: str, *, patience: float = PATIENCE) -> str | None:

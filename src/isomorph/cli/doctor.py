@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Option
 
 from isomorph.cli import options
 from isomorph.cli.textwrap import wrapped
@@ -14,7 +16,16 @@ if TYPE_CHECKING:
     from isomorph.api.doctor import Diagnosis
 
 
-def doctor(debug: options.Debug = False) -> int:
+_NOT_IMPORTED = "versions are those of the metadata; --import also imports every package"
+
+
+def doctor(
+    imports: Annotated[
+        bool,
+        Option("--import", help="Import every package in a process of its own; takes longer."),
+    ] = False,
+    debug: options.Debug = False,
+) -> int:
     """What is installed, does it work, what to install for what is missing.
 
     Exit codes: 0 all that is installed works, 3 something that is installed does not.
@@ -24,8 +35,9 @@ def doctor(debug: options.Debug = False) -> int:
     from isomorph.cli.progress import Progress
 
     with Progress() as progress:
-        found = diagnose(progress)
-    write(as_text(found), None)
+        found = diagnose(progress, imports=imports)
+    text = as_text(found)
+    write(text if imports else f"{text}\n{_NOT_IMPORTED}", None)
     return 3 if any(each.status == "broken" for each in found) else 0
 
 

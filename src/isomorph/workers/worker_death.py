@@ -60,8 +60,8 @@ def crashed(death: WorkerDeath) -> RuntimeFailedError:
         file=death.file,
         where=death.where,
         why=_how(death) + death.last_words,
-        fix="see with isomorph doctor whether the runtime itself works, then try other settings "
-        "of it (--set) or another --runtime; with --in-process a debugger can be attached",
+        fix="see with isomorph doctor --import whether the runtime itself works, then try other "
+        "settings of it (--set) or another --runtime; with --in-process a debugger can be attached",
         node=death.node,
     )
     return _noted(error, death)

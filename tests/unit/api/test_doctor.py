@@ -1,4 +1,5 @@
 import sys
+from importlib import metadata
 
 import pytest
 
@@ -53,7 +54,8 @@ def test_nothing_is_imported_here(module):
 def _of(monkeypatch, version, *, trouble=None, minimum="2.6"):
     monkeypatch.setattr(examined, "_installed", lambda package: (package, version))
     monkeypatch.setattr(examined, "import_in_subprocess", lambda module: trouble)
-    return examined._package(Requirement(package="torch", minimum=minimum, extra="torch"))
+    required = Requirement(package="torch", minimum=minimum, extra="torch")
+    return examined._imported(examined._package(required))
 
 
 def test_a_missing_package_names_its_extra(monkeypatch):
@@ -74,6 +76,16 @@ def test_a_crash_is_broken(monkeypatch):
     found = _of(monkeypatch, "2.13.0", trouble="died of SIGILL")
     assert found.status == "broken"
     assert found.detail == "import torch: died of SIGILL"
+
+
+def test_packages_are_imported_only_where_that_is_asked_for(monkeypatch):
+    imported = []
+    monkeypatch.setattr(examined, "import_in_subprocess", imported.append)
+    quick = {each.name: each for each in examined.doctor()}
+    assert not imported
+    assert quick["numpy"].version == metadata.version("numpy")
+    examined.doctor(imports=True)
+    assert {"numpy", "onnx", "onnxruntime"} <= set(imported)
 
 
 def test_an_extension_that_cannot_be_loaded_is_broken(monkeypatch):
