@@ -24,7 +24,8 @@ class Limits:
     memory: int | None = None
     """The most memory, in bytes."""
     timeout: float | None = None
-    """The most seconds for loading, opening or running a model."""
+    """The most seconds for loading, opening or running a model, without those during which the
+    machine was busy with something else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

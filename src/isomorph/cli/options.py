@@ -74,7 +74,12 @@ Memory = Annotated[
     str | None, Option("--memory", metavar="SIZE", help="Most memory per worker, as in 4GiB.")
 ]
 Timeout = Annotated[
-    float | None, Option("--timeout", metavar="SECONDS", help="Most time for one run of a model.")
+    float | None,
+    Option(
+        "--timeout",
+        metavar="SECONDS",
+        help="Most time of a worker for one run of a model; time without a core does not count.",
+    ),
 ]
 Format = Annotated[str, Option("--format", help="terminal, html, json, junit, sarif, …")]
 Output = Annotated[Path | None, Option("--output", "-o", help="Write the report to this file.")]

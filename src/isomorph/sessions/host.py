@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one worker may use: seconds per phase, bytes of memory (None: three quarters of it)."""
+    """What one worker may use: seconds per phase, bytes of memory (None: three quarters of it).
+
+    Seconds during which the machine had no core for the worker do not count.
+    """
 
     load_seconds: float = 120.0
     open_seconds: float = 180.0

@@ -11,8 +11,9 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import psutil
 
@@ -20,7 +21,8 @@ from isomorph.core.errors import RuntimeFailedError
 from isomorph.core.threads import threads_per_side
 from isomorph.sessions.error_codec import from_data
 from isomorph.workers import last_node_page
-from isomorph.workers.ipc import Channel, ChannelClosedError, DeadlineError, Message
+from isomorph.workers.deadline import Deadline, LinuxCpuUse
+from isomorph.workers.ipc import Channel, ChannelClosedError, DeadlineError, Message, Watch
 from isomorph.workers.log_tail import LogTail
 from isomorph.workers.worker_death import WorkerDeath, crashed, out_of_time, too_large
 
@@ -57,6 +59,13 @@ class _Launcher:
 
 
 _launcher = _Launcher()
+
+
+class _Wait(TypedDict):
+    """How long to wait for the other end, and what to look at meanwhile."""
+
+    deadline: float
+    watch: Watch
 
 
 class _TooLargeError(Exception):
@@ -133,15 +142,17 @@ class WorkerProcess:
 
         A worker that dies, hangs or grows too large is ended, and that is what is raised.
         """
-        deadline = time.monotonic() + seconds
+        limit = Deadline(seconds, LinuxCpuUse(self.pid))
+        wait = _Wait(deadline=limit.wall_limit, watch=partial(self._watch, limit))
         death = WorkerDeath(doing=doing, file=message.get("about"))
         last_node_page.forget(self.folder)
         try:
             with self._talking:
-                self._channel.send(message, deadline=deadline, watch=self._watch)
-                answer = self._channel.receive(deadline=deadline, watch=self._watch)
+                self._channel.send(message, **wait)
+                answer = self._channel.receive(**wait)
         except DeadlineError:
-            raise out_of_time(self._bury(death), seconds, message["command"]) from None
+            limit.sample()
+            raise out_of_time(self._bury(death), limit, message["command"]) from None
         except _TooLargeError as error:
             raise too_large(self._bury(death), error.resident, self._memory) from None
         except ChannelClosedError:
@@ -156,10 +167,11 @@ class WorkerProcess:
         result: Message = answer["result"]
         return result
 
-    def _watch(self) -> None:
-        """Called while waiting: is it still there, and of a tolerable size?"""
+    def _watch(self, limit: Deadline) -> None:
+        """Called while waiting: is it still there, in time, and of a tolerable size?"""
         if self._has_ended():
             raise ChannelClosedError
+        limit.check()
         try:
             used = self._seen.memory_info()
         except psutil.Error:

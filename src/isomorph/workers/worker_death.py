@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import signal
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from isomorph.core.errors import RuntimeFailedError
 from isomorph.sessions.error_codec import out_of_memory, tells_of_memory
+
+if TYPE_CHECKING:
+    from isomorph.workers.deadline import Deadline
 
 _FAULT_HANDLER = "Fatal Python error:"
 _SHOWN_LINES = 3
@@ -67,20 +71,38 @@ def crashed(death: WorkerDeath) -> RuntimeFailedError:
     return _noted(error, death)
 
 
-def out_of_time(death: WorkerDeath, seconds: float, command: str) -> RuntimeFailedError:
-    """It did not answer in time and was ended."""
+def out_of_time(death: WorkerDeath, limit: Deadline, command: str) -> RuntimeFailedError:
+    """It did not answer in time and was ended; nothing is suspected of one that was starved."""
     validating = command == "load"
+    if limit.starved:
+        took = f"was stopped after {limit.wall:.0f} s"
+        why = f"the machine was busy, or the process was stopped: {_had(limit)}"
+        fix = "run again when the machine is less busy, or raise the limit with --timeout"
+    else:
+        took = f"took longer than {limit.seconds:g} s and was stopped"
+        suspected = (
+            "the file may be made to hang its reader" if validating else "the model may loop"
+        )
+        why = f"{suspected}: {_had(limit)}"
+        fix = "raise the limit with --timeout if the model is merely large"
     error = RuntimeFailedError(
         "VALIDATION_TIMEOUT" if validating else "TIMEOUT",
-        f"{death.doing} took longer than {seconds:g} s and was stopped",
+        f"{death.doing} {took}",
         file=death.file,
         where=death.where,
-        why=("the file may be made to hang its reader" if validating else "the model may loop")
-        + death.last_words,
-        fix="raise the limit with --timeout if the model is merely large",
+        why=why + death.last_words,
+        fix=fix,
         node=death.node,
     )
     return _noted(error, death)
+
+
+def _had(limit: Deadline) -> str:
+    """What the worker had of the machine."""
+    wall = f"{limit.wall:.3g} s passed"
+    if limit.computed is None:
+        return wall
+    return f"the worker had {limit.computed:.3g} s of CPU time while {wall}"
 
 
 def too_large(death: WorkerDeath, resident: int, limit: int) -> RuntimeFailedError:

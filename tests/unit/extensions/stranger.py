@@ -30,6 +30,10 @@ def hang():
         time.sleep(0.05)
 
 
+def stop():
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
 def hang_with_the_lock():
     ctypes.PyDLL(None).sleep(600)  # PyDLL keeps the interpreter's lock
 
@@ -83,6 +87,7 @@ DEEDS = {
     "exit": lambda: os._exit(0),
     "sys_exit": lambda: sys.exit(0),
     "hang": hang,
+    "stop": stop,
     "hang_with_the_lock": hang_with_the_lock,
     "ignore_sigterm": ignore_sigterm,
     "print_a_lot": print_a_lot,

@@ -174,6 +174,16 @@ def test_a_load_that_hangs_is_a_validation_that_hangs(model_file):
     assert raised.value.code == "VALIDATION_TIMEOUT"
 
 
+def test_a_worker_that_gets_no_core_is_stopped_late_and_nothing_is_suspected(host, model_file):
+    session = opened(host, model_file())
+    object.__setattr__(host.limits, "run_seconds", 0.2)
+    error = failure(session, "stop")
+    assert error.code == "TIMEOUT"
+    assert "the machine was busy" in error.why
+    assert "may" not in error.why
+    assert gone(pid_of(session))
+
+
 def test_a_worker_that_ignores_sigterm_is_killed_with_all_it_started(host, model_file):
     session = opened(host, model_file())
     object.__setattr__(host.limits, "run_seconds", 1.0)
