@@ -23,17 +23,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         from isomorph.cli.app import app
 
-        # Not standalone: typer hands back the command's number and raises its own errors.
-        code = int(app(args=given, prog_name="isomorph", standalone_mode=False) or 0)
+        return app(given)
     except KeyboardInterrupt:
-        code = INTERRUPTED
+        _print_error("interrupted")
+        return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the last place where one can be caught
         if "--debug" in given:
             traceback.print_exc()
         return _explain(error)
-    if code == INTERRUPTED:  # some versions of typer turn Ctrl-C into this number themselves
-        _print_error("interrupted")
-    return code
 
 
 def _heed_signals() -> None:
@@ -53,13 +50,6 @@ def _explain(error: Exception) -> int:
     if isinstance(error, IsomorphError):
         _print_error(*error.lines)
         return error.exit_code
-    # typer carries its own copy of click in some versions and imports it in others, so its
-    # errors are known by their shape.
-    message, code = getattr(error, "format_message", None), getattr(error, "exit_code", None)
-    if callable(message) and isinstance(code, int):
-        path = getattr(getattr(error, "ctx", None), "command_path", "isomorph")
-        _print_error(f"error[USAGE] {printable(message())}", f"  fix: {path} --help")
-        return code
     kind, message = type(error).__name__, printable(str(error))
     _print_error(
         f"error[BUG] {kind}: {message}" if message else f"error[BUG] {kind}",

@@ -100,13 +100,12 @@ def test_the_readme_names_only_targets_that_exist(root):
 
 
 def test_the_commands_of_the_readme_exist(root):
-    from isomorph.cli.app import app
+    from isomorph.cli.app import COMMANDS
 
-    known = {command.callback.__name__ for command in app.registered_commands}
     blocks = re.findall(r"^```.*?^```", (root / "README.md").read_text(), re.MULTILINE | re.DOTALL)
     named = set(re.findall(r"^\$ isomorph ([a-z]+)", "\n".join(blocks), re.MULTILINE))
     assert named, "the README shows no command"
-    assert named <= known
+    assert named <= set(COMMANDS)
 
 
 def test_the_changelog_knows_the_version(root):

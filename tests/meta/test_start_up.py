@@ -3,6 +3,8 @@ import sys
 
 import pytest
 
+from isomorph.cli.app import COMMANDS
+
 HEAVY = {"torch", "tensorflow", "keras", "onnx", "onnxruntime", "numpy", "jax", "ml_dtypes"}
 
 
@@ -32,4 +34,11 @@ def test_the_probe_would_see_numpy():
 
 
 def test_import_of_the_package_brings_no_command_line():
-    assert not {"typer", "rich"} & _loaded(["-c", "import isomorph"])
+    assert not {"isomorph.cli", "rich"} & _loaded(["-c", "import isomorph"])
+
+
+def test_the_help_imports_no_command():
+    loaded = _loaded(["-m", "isomorph", "--help"])
+    assert "isomorph.cli.app" in loaded
+    assert not {f"isomorph.cli.{name}" for name in COMMANDS} & loaded
+    assert not {"isomorph.api", "rich", "pydantic"} & loaded

@@ -1,69 +1,99 @@
-"""The command line: one command per file, gathered here."""
+"""The command line: one command per file, imported when it is asked for."""
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Annotated
 
-import typer
-
-from isomorph.cli.accept import accept
-from isomorph.cli.check import check
-from isomorph.cli.convert import convert
-from isomorph.cli.demo import demo
-from isomorph.cli.doctor import doctor
-from isomorph.cli.explain import explain
-from isomorph.cli.extract import extract
-from isomorph.cli.fix import fix
-from isomorph.cli.inspect import inspect
-from isomorph.cli.lint import lint
-from isomorph.cli.option_groups import expand_options
-from isomorph.cli.report import report
-from isomorph.cli.run import run
-from isomorph.cli.textwrap import USUAL
-from isomorph.cli.trace import trace
-from isomorph.cli.view import view
+from isomorph.cli.parameters import Option, parameters_of
+from isomorph.cli.parser import HelpAsked, parse
+from isomorph.core.errors import UsageError
 from isomorph.version import VERSION
 
-app = typer.Typer(
-    name="isomorph",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": USUAL},
-)
-for command in (
-    check,
-    accept,
-    fix,
-    convert,
-    lint,
-    run,
-    trace,
-    extract,
-    inspect,
-    report,
-    view,
-    explain,
-    doctor,
-    demo,
-):
-    app.command()(expand_options(command))
+COMMANDS: Mapping[str, str] = {
+    "check": "Are these two models the same function? If not: where and why.",
+    "accept": "Record an examined divergence: who accepts it, why, until when.",
+    "fix": "Repair the candidate by patches that are proven by measuring.",
+    "convert": "Convert by the best route there is; every hop is proven.",
+    "lint": "What stands in the way of a conversion, seen without running.",
+    "run": "Run a model and show what came out; keep it with --output.",
+    "trace": "Record a run with all its tensors, to compare it elsewhere.",
+    "extract": "Cut the faulty node out of both models, for a bug report.",
+    "inspect": "What a model holds; of two models, what differs.",
+    "report": "Show a report again: as a page, as text, for another tool.",
+    "view": "Look at reports in the browser; of a folder, compare any two.",
+    "explain": "What a cause or a code means, and what to do about it.",
+    "doctor": "What is installed, does it work, what to install for what is missing.",
+    "demo": "Export a network twice, once with a fault; check both.",
+}
+"""The commands in the order of the help, each with the first sentence of its docstring, so that
+the help imports none of them."""
 
 
-@app.callback(invoke_without_command=True)
+def app(words: Sequence[str]) -> int:
+    """Run the command that the words name; its exit code."""
+    place = next((at for at, word in enumerate(words) if not word.startswith("-")), len(words))
+    try:
+        stated = parse(words[:place], parameters_of(isomorph), program="isomorph")
+    except HelpAsked:
+        return _show_help(0)
+    if stated["version"]:
+        _show(f"isomorph {VERSION}")
+        return 0
+    if place == len(words):
+        # A call without a command is wrong use: show the help and exit 2.
+        return _show_help(2)
+    return _run(words[place], words[place + 1 :])
+
+
 def isomorph(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+    version: Annotated[bool, Option("--version", help="Show the version.")] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show a traceback when something fails.")
+        bool, Option("--debug", help="Show a traceback when something fails.")
     ] = False,
 ) -> int:
     """Is the converted model still the same function? If not: which node, why, what repairs it."""
-    if version:
-        typer.echo(f"isomorph {VERSION}")
-        raise typer.Exit(0)
-    if context.invoked_subcommand is None:
-        # A call without a command is wrong use: show the help and exit 2.
-        typer.echo(context.get_help())
-        raise typer.Exit(2)
     return 0
+
+
+def command(name: str) -> Callable[..., int]:
+    """The function of a command, with each option as a parameter of its own."""
+    from isomorph.cli.option_groups import expand_options
+
+    return expand_options(getattr(import_module(f"isomorph.cli.{name}"), name))
+
+
+def _run(name: str, words: Sequence[str]) -> int:
+    if name not in COMMANDS:
+        near = difflib.get_close_matches(name, COMMANDS, n=1)
+        raise UsageError(
+            "USAGE",
+            f"there is no command {name!r}",
+            why=f"similar: {near[0]}" if near else None,
+            fix="isomorph --help",
+        )
+    function = command(name)
+    parameters = parameters_of(function)
+    try:
+        stated = parse(words, parameters, program=f"isomorph {name}")
+    except HelpAsked:
+        from isomorph.cli.help_text import command_help
+
+        _show(command_help(name, function.__doc__ or "", parameters))
+        return 0
+    return function(**stated)
+
+
+def _show_help(code: int) -> int:
+    from isomorph.cli.help_text import program_help
+
+    _show(program_help(isomorph.__doc__ or "", parameters_of(isomorph), COMMANDS))
+    return code
+
+
+def _show(text: str) -> None:
+    from isomorph.cli.output import write
+
+    write(text, None)

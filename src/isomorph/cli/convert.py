@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument, Option
-
 from isomorph.cli import options
 from isomorph.cli.option_groups import InputFlags
+from isomorph.cli.parameters import Argument, Option
 
 if TYPE_CHECKING:
     from isomorph.core.conversion import Route

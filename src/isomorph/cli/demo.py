@@ -7,9 +7,8 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
-from typer import Option
-
 from isomorph.cli import options
+from isomorph.cli.parameters import Option
 from isomorph.core.errors import UsageError
 
 NOT_AS_EXPECTED = 70

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Option
-
 from isomorph.cli import options
+from isomorph.cli.parameters import Option
 from isomorph.cli.textwrap import wrapped
 from isomorph.reporters.table import columns
 

@@ -6,10 +6,8 @@ import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-from typer import Argument, Option
-
 from isomorph.cli import options
+from isomorph.cli.parameters import Argument, Option
 
 if TYPE_CHECKING:
     from isomorph.core.explanation import Explanation
@@ -31,15 +29,15 @@ def explain(
     Exit codes: 0 explained, 2 an unknown word.
     """
     from isomorph import api
+    from isomorph.cli.output import write
     from isomorph.core.errors import UsageError
 
     if every:
-        for each in api.explain():
-            typer.echo(f"{each.word:28} {each.what}")
+        write("\n".join(f"{each.word:28} {each.what}" for each in api.explain()), None)
         return 0
     if word is None:
         raise UsageError("BAD_OPTION", "nothing to explain", fix="give a word, or --list")
-    typer.echo("\n".join(_lines(*api.explain(word))))
+    write("\n".join(_lines(*api.explain(word))), None)
     return 0
 
 

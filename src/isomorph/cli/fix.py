@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option
-
 from isomorph.cli import options
 from isomorph.cli.option_groups import InputFlags, LoadFlags, PairFlags, arguments
+from isomorph.cli.parameters import Argument, Option
 
 
 def fix(

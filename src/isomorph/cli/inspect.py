@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from typer import Argument, Option
-
 from isomorph.cli import options
+from isomorph.cli.parameters import Argument, Option
 from isomorph.core.errors import UsageError
 
 

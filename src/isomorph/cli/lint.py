@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from typer import Option
-
 from isomorph.cli import options
+from isomorph.cli.parameters import Option
 
 FORMATS = ("terminal", "json", "sarif", "github")
 

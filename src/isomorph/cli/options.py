@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option
-
+from isomorph.cli.parameters import Argument, Option
 from isomorph.core.budgets import is_budget
 from isomorph.core.errors import UsageError
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option
-
 from isomorph.cli import options
+from isomorph.cli.parameters import Argument, Option
 
 BY_SUFFIX = {
     ".html": "html",

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Option
-
 from isomorph.cli import options
 from isomorph.cli.option_groups import InputFlags, LoadFlags, RuntimeFlags, arguments
+from isomorph.cli.parameters import Option
 from isomorph.core.escaping import printable
 from isomorph.reporters.table import columns, shape_text
 

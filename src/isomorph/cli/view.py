@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option
-
 from isomorph.cli import options
+from isomorph.cli.parameters import Argument, Option
 
 
 def view(
     source: Annotated[
-        Path, Argument(metavar="[REPORT | FOLDER]", help="A JSON report, or a folder of them.")
+        Path, Argument(metavar="REPORT|FOLDER", help="A JSON report, or a folder of them.")
     ] = Path(),
     *,
     port: Annotated[
