@@ -34,7 +34,8 @@ class Compiled:
     def run(self, feeds: Mapping[str, Array], *, file: str) -> dict[str, Array]:
         """Every output; an input that the compiler found useless is not fed."""
         given = {
-            place: np.ascontiguousarray(feeds[name])
+            # NumPy alone would make a vector of a scalar.
+            place: np.ascontiguousarray(feeds[name]).reshape(np.shape(feeds[name]))
             for name, place in self._places.items()
             if name in feeds
         }

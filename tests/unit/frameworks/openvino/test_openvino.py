@@ -84,6 +84,22 @@ def test_a_setting_it_does_not_take_is_refused(path, settings):
     assert caught.value.code == "BAD_SETTING"
 
 
+def test_a_scalar_is_fed_as_a_scalar(tmp_path):
+    text = (
+        '<ir_version: 9, opset_import: ["" : 18]> g (float[2,3] x, float s) => (float[2,3] y) '
+        "{ t = Mul (x, s)  y = Relu (t) }"
+    )
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "scalar.onnx")
+    model = registry.framework("onnx").load(str(tmp_path / "scalar.onnx"), {})
+    settings = {**registry.runtime("openvino").settings, "precision": "f32"}
+    session = registry.runtime("openvino").open(
+        model, Environment(runtime="openvino", settings=settings)
+    )
+    feeds = {"x": np.ones((2, 3), np.float32), "s": np.asarray(2.0, np.float32)}
+    assert session.run(feeds, ["y"])["y"].tolist() == [[2.0] * 3] * 2
+    assert session.run(feeds, ["t"])["t"].tolist() == [[2.0] * 3] * 2, "a node by itself"
+
+
 def test_integers_and_truths_come_back_as_they_are(tmp_path):
     text = (
         '<ir_version: 9, opset_import: ["" : 18]> g (int64[N] i, float[3,4] x) => '
