@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +28,7 @@ from isomorph.match.axis_layout import arrangements
 from isomorph.match.binding import bind_inputs
 from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.measure.findings import ranked
+from isomorph.sessions.fetched_feeds import Source, feeds_from
 from isomorph.sessions.model_handle import ModelHandle
 from isomorph.sessions.trace_session import Replayed
 
@@ -109,23 +111,28 @@ def _sample(reference: Side, candidate: Side, options: CheckConfig) -> Sample:
     specs, record = reference.model.graph.inputs, candidate.record
     pairs = bind_inputs(specs, record.model.graph.inputs, options.bind_inputs)
     by_name = {spec.name: spec for spec in specs}
-    feeds = {}
-    for pair in pairs:
-        spec, array = by_name[pair.reference], np.asarray(record.inputs[pair.candidate])
-        feeds[spec.name] = feeding.fitted(spec, _back(array, spec.shape, options, pair.candidate))
-    feeds = feeding.from_given(specs, feeds)
+    sources = {
+        pair.reference: Source(
+            name=pair.candidate,
+            arrange=partial(_back, by_name[pair.reference].shape, options, pair.candidate),
+            convert=partial(feeding.fitted, by_name[pair.reference]),
+        )
+        for pair in pairs
+    }
+    feeds = feeding.from_given(specs, feeds_from(record.inputs, sources))
     return Sample(origin=f"trace {record.location}", feeds=feeds)
 
 
-def _back(array: Array, shape: object, options: CheckConfig, name: str) -> Array:
+def _back(shape: object, options: CheckConfig, name: str, value: Array) -> Array:
     """The candidate's input in the reference's order of axes."""
+    array = np.asarray(value)
     if name in options.layouts:
-        return np.ascontiguousarray(array.transpose(np.argsort(options.layouts[name])))
+        return array.transpose(np.argsort(options.layouts[name]))
     if not isinstance(shape, tuple) or len(shape) != array.ndim:
         return array
     fits = all(not isinstance(s, int) or s == n for s, n in zip(shape, array.shape, strict=True))
     ways = () if fits else arrangements(array.shape, shape)
-    return np.ascontiguousarray(ways[0].array(array)) if len(ways) == 1 else array
+    return ways[0].array(array) if len(ways) == 1 else array
 
 
 def _arrays(values: Mapping[str, object]) -> dict[str, Array]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from isomorph.match.dequantized_graph import (
 )
 from isomorph.match.tensor_capture import TensorCapture
 from isomorph.oracle.dtypes import numeric
-from isomorph.sessions.dequantized_session import integers
+from isomorph.sessions.dequantized_session import quantized_feeds
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node, Quantization
@@ -58,7 +58,7 @@ class PatchTrial:
     ) -> dict[str, Array] | None:
         """These tensors of the patched model; None where it cannot be computed at all."""
         feeds = {**self._capture.feeds, **self._boundary(patch), **(others or {})}
-        feeds = {name: self._stored(name, value) for name, value in feeds.items()}
+        feeds = quantized_feeds(feeds, self._computed)  # operators on integers read those
         stand_in = {name: self._standing_in(name, patch) for name in fetch}
         fetched = list(dict.fromkeys(stand_in.values()))
         try:
@@ -69,13 +69,6 @@ class PatchTrial:
             return None
         values = {name: dequantized_value(found[name], self._grid(name, patch)) for name in fetched}
         return {name: np.asarray(values[other]) for name, other in stand_in.items()}
-
-    def _stored(self, tensor: str, value: Any) -> Any:  # noqa: ANN401
-        """The stored integers for a value that an operator on integers reads."""
-        grid = self._computed.get(tensor)
-        return (
-            value if grid is None or np.asarray(value).dtype.kind != "f" else integers(value, grid)
-        )
 
     def _grid(self, tensor: str, patch: Patch) -> Quantization | None:
         """The grid of a tensor in the patched model, where no node shows its real numbers."""

@@ -17,6 +17,7 @@ from isomorph.measure.budget_check import judge
 from isomorph.measure.compare import differs
 from isomorph.measure.precision import widths
 from isomorph.measure.spread import Spread, merged
+from isomorph.sessions.fetched_feeds import as_type, complete, converted
 from isomorph.sessions.model_handle import completed
 
 if TYPE_CHECKING:
@@ -174,13 +175,12 @@ class Reruns:
         session = self._session("" if runtime == accused else runtime, changed)
         if session is None or matcher is None:
             return None
-        feeds = {}
-        for name in _read(nodes, matcher.candidate.topology):
-            exact, run = matcher.reference.values.get(name), matcher.candidate.values.get(name)
-            if exact is None or run is None:
-                return None
-            with np.errstate(over="ignore"):
-                feeds[name] = np.ascontiguousarray(exact.astype(run.dtype))
+        names = _read(nodes, matcher.candidate.topology)
+        exact = complete(matcher.reference.values, names)
+        ran = complete(matcher.candidate.values, names)
+        if exact is None or ran is None:
+            return None
+        feeds = converted(exact, {name: as_type(value.dtype) for name, value in ran.items()})
         try:
             return np.asarray(session.run(feeds, [tensor])[tensor])
         except IsomorphError:

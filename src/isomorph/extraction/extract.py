@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import numpy as np
-
 from isomorph import registry
 from isomorph.checking.check import check_pair
 from isomorph.checking.check_single import check_alone
@@ -27,6 +25,7 @@ from isomorph.localize.fault_subgraph import (
     smallest_subgraph,
 )
 from isomorph.match.binding import bind_inputs
+from isomorph.sessions.fetched_feeds import present, renamed
 from isomorph.sessions.in_process import extractor
 from isomorph.sessions.model_handle import ModelHandle
 from isomorph.store.atomic import new_folder
@@ -120,7 +119,7 @@ def _from_inputs(place: Place, side: int, tensor: str) -> SubgraphSide:
     topology = (matcher.reference, matcher.candidate)[side].topology
     needed = topology.above(tensor)
     return SubgraphSide(
-        feeds={n: np.asarray(v) for n, v in place.feeds[side].items() if n in needed},
+        feeds={n: v for n, v in present(place.feeds[side]).items() if n in needed},
         fetch=tensor,
     )
 
@@ -129,7 +128,7 @@ def _tried(place: Place, attempt: _Attempt, request: Request, folder: Path) -> E
     """Cut the part out, load it, and check it like any pair."""
     folder.mkdir(parents=True)
     candidate = _cut(place.sides[1], attempt.candidate, folder, "candidate")
-    names = dict(zip(attempt.candidate.feeds, candidate.model.graph.inputs, strict=True))
+    names = _new_names(attempt.candidate, candidate)
     options = request.options
     quiet = CheckConfig(
         seed=options.seed,
@@ -138,16 +137,16 @@ def _tried(place: Place, attempt: _Attempt, request: Request, folder: Path) -> E
         any_arrangement=True,
     )
     if attempt.reference is None:
-        feeds = {names[old].name: value for old, value in attempt.candidate.feeds.items()}
+        feeds = renamed(attempt.candidate.feeds, names)
         report = check_alone(candidate, Sample(origin=f"file {INPUTS}", feeds=feeds), quiet)
         words = _command([candidate], quiet, request.ops)
         file = None
     else:
         reference = _cut(place.sides[0], attempt.reference, folder, "reference")
-        own = dict(zip(attempt.reference.feeds, reference.model.graph.inputs, strict=True))
-        feeds = {own[old].name: value for old, value in attempt.reference.feeds.items()}
-        bound = {own[a].name: names[b].name for a, b in attempt.bound.items() if a in own}
-        turned = {names[n].name: order for n, order in attempt.layouts.items()}
+        own = _new_names(attempt.reference, reference)
+        feeds = renamed(attempt.reference.feeds, own)
+        bound = {own[a]: names[b] for a, b in attempt.bound.items() if a in own}
+        turned = {names[n]: order for n, order in attempt.layouts.items()}
         asked = replace(quiet, bind_inputs=bound, layouts=turned)
         sample = Sample(origin=f"file {INPUTS}", feeds=feeds)
         report = check_pair(reference, candidate, sample, asked)
@@ -165,6 +164,12 @@ def _tried(place: Place, attempt: _Attempt, request: Request, folder: Path) -> E
         nodes=len(candidate.model.graph.nodes),
         nodes_before=len(place.sides[1].model.graph.nodes),
     )
+
+
+def _new_names(part: SubgraphSide, handle: ModelHandle) -> dict[str, str]:
+    """The names of the fed tensors as inputs of the cut model."""
+    inputs = (spec.name for spec in handle.model.graph.inputs)
+    return dict(zip(part.feeds, inputs, strict=True))
 
 
 def _cut(handle: ModelHandle, part: SubgraphSide, folder: Path, name: str) -> ModelHandle:

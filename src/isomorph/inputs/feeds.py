@@ -6,6 +6,7 @@ import difflib
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,8 @@ from isomorph.core.coverage import InputKind
 from isomorph.core.errors import UsageError
 from isomorph.core.model import TensorSpec
 from isomorph.core.report import Binding, InputSummary
+from isomorph.oracle.dtypes import numpy_dtype
+from isomorph.sessions.fetched_feeds import Source, feeds_from
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -75,9 +78,7 @@ def fitted(spec: TensorSpec, array: Array) -> Array:
     if floats != ("float" in str(array.dtype)) and not (floats and array.dtype.kind in "iub"):
         raise _wrong_type(spec, array)
     if declared.startswith(("bfloat", "float8", "int4", "uint4", "int2", "uint2")):
-        import ml_dtypes
-
-        return array.astype(getattr(ml_dtypes, declared))
+        return array.astype(numpy_dtype(declared))
     with np.errstate(over="ignore"):
         cast: Array = array.astype(declared)
     if not floats and not np.array_equal(cast, array):
@@ -90,9 +91,15 @@ def carried_over(
 ) -> dict[str, Array]:
     """Return the reference's feeds under the candidate's names and types."""
     by_name = {spec.name: spec for spec in specs}
-    return {
-        pair.candidate: fitted(by_name[pair.candidate], feeds[pair.reference]) for pair in bindings
-    }
+    return feeds_from(
+        feeds,
+        {
+            pair.candidate: Source(
+                name=pair.reference, convert=partial(fitted, by_name[pair.candidate])
+            )
+            for pair in bindings
+        },
+    )
 
 
 def summaries(

@@ -11,6 +11,7 @@ import numpy as np
 from isomorph.core.alignment import Alignment, Confidence, Pair
 from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Skipped
+from isomorph.localize.fault import placed_value
 from isomorph.localize.fault_search import Search
 from isomorph.localize.locate import match_values
 from isomorph.match.alignment import AlignmentInput, align_graphs
@@ -122,8 +123,8 @@ class Aligner:
 
 def _corrected(fault: Fault, matcher: ValueMatcher) -> Array:
     """Return the right value of a faulty tensor on these inputs."""
-    value = fault.moved.array(matcher.reference.values[fault.counterpart])
-    return np.ascontiguousarray(value.astype(matcher.candidate.values[fault.tensor].dtype))
+    value = matcher.reference.values[fault.counterpart]
+    return placed_value(fault.moved, value, matcher.candidate.values[fault.tensor])
 
 
 def _confirmed(

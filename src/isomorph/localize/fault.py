@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from isomorph.match.quantizers import float_operator
+from isomorph.sessions.fetched_feeds import Source, as_type
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -57,10 +56,8 @@ NO_FAULTS = FaultChain(faults=(), explained=True)
 
 def placed_value(moved: Rearrangement, value: Array, like: Array) -> Array:
     """A value of the reference with the candidate's order of axes and the type of ``like``."""
-    arranged = moved.array(value)
-    with np.errstate(over="ignore"):
-        # NumPy's ascontiguousarray turns a scalar into a vector.
-        return np.ascontiguousarray(arranged.astype(like.dtype)).reshape(arranged.shape)
+    placed: Array = Source(name="", arrange=moved.array, convert=as_type(like.dtype)).made_of(value)
+    return placed
 
 
 def likeliest_node(group: Sequence[Node], known: Sequence[Node], counterpart: Node | None) -> Node:

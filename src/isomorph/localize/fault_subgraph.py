@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from isomorph.localize.loop_runner import declared
 from isomorph.match.tensor_capture import TensorCapture
+from isomorph.sessions.fetched_feeds import Source, as_declared, complete, feeds_from
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -53,13 +51,8 @@ def smallest_subgraph(
     open_ends = matcher.reference.topology.above(fault.counterpart, until=bound) & set(ref)
     if not cand or len(bound) != len(cand) or open_ends - bound.keys():
         return None
-    left = {
-        name: _stored(matcher.reference, name, matcher.reference.values[name]) for name in bound
-    }
-    right = {
-        name: _stored(matcher.candidate, name, np.ascontiguousarray(moved[name].array(left[other])))
-        for other, name in bound.items()
-    }
+    left = _feeds(matcher.reference, matcher.reference.values, {name: name for name in bound})
+    right = _feeds(matcher.candidate, left, {name: other for other, name in bound.items()}, moved)
     return FaultSubgraph(
         reference=SubgraphSide(feeds=left, fetch=fault.counterpart),
         candidate=SubgraphSide(feeds=right, fetch=fault.tensor),
@@ -93,10 +86,10 @@ def _counterpart(
 def run_subgraph(capture: TensorCapture, nodes: Sequence[str], tensor: str) -> SubgraphSide | None:
     """Return the faulty nodes of a run with their inputs; None unless all are numeric."""
     names = _boundary(capture, nodes)
-    if not names or not all(name in capture.values for name in names):
+    known = complete(capture.values, names)
+    if not known:
         return None
-    feeds = {name: _stored(capture, name, capture.values[name]) for name in names}
-    return SubgraphSide(feeds=feeds, fetch=tensor)
+    return SubgraphSide(feeds=_feeds(capture, known, {name: name for name in names}), fetch=tensor)
 
 
 def _boundary(capture: TensorCapture, names: Sequence[str]) -> list[str]:
@@ -117,5 +110,22 @@ def _corrected(
     return {**capture.run([name for name in names if name in below], earlier), **earlier}
 
 
-def _stored(capture: TensorCapture, name: str, value: Array) -> Array:
-    return declared(capture.graph.tensors.get(name), value)
+def _feeds(
+    capture: TensorCapture,
+    values: Mapping[str, Array],
+    sources: Mapping[str, str],
+    moved: Mapping[str, Rearrangement] | None = None,
+) -> dict[str, Array]:
+    """Return values as the cut subgraph takes them: in the declared types, rearranged."""
+    specs, orders = capture.graph.tensors, moved or {}
+    return feeds_from(
+        values,
+        {
+            name: Source(
+                name=source,
+                arrange=orders[name].array if name in orders else None,
+                convert=as_declared(specs.get(name)),
+            )
+            for name, source in sources.items()
+        },
+    )

@@ -15,11 +15,12 @@ from isomorph.localize.loop_steps import Read, Round, captured, first_round, nex
 from isomorph.match.tensor_capture import TensorCapture
 from isomorph.match.topology import Topology
 from isomorph.measure.evaluated_model import EvaluatedModel
+from isomorph.sessions.fetched_feeds import Source, as_declared, feeds_from, renamed
 from isomorph.sessions.in_process import extractor
 from isomorph.sessions.model_handle import ModelHandle
 
 if TYPE_CHECKING:
-    from isomorph.core.model import Node, TensorSpec
+    from isomorph.core.model import Node
     from isomorph.core.trace import Array
 
 
@@ -99,8 +100,7 @@ class Body:
 
     def feeds(self, now: Round) -> dict[str, Array]:
         """Return the inputs of an iteration under the names of the extracted model."""
-        known = {**self.outer, **now.feeds}
-        return {new: known[old] for old, new in self.inputs.items()}
+        return renamed({**self.outer, **now.feeds}, self.inputs)
 
     def run(self, now: Round) -> dict[str, Array]:
         """Return the results of one iteration, by the body's own names."""
@@ -125,8 +125,8 @@ def _cut_out(handle: ModelHandle, node: Node, now: Round, read: Read, folder: Pa
     specs = {spec.name: spec for spec in body.inputs} | {
         name: handle.model.graph.tensors[name] for name in outer
     }
-    known = {**outer, **now.feeds}
-    examples = {name: declared(specs[name], known[name]) for name in names}
+    sources = {name: Source(name=name, convert=as_declared(specs[name])) for name in names}
+    examples = feeds_from({**outer, **now.feeds}, sources)
     piece = Piece(feeds=tuple(names), fetch=tuple(fetch), node=node.name, body=now.key)
     framework = handle.model.framework
     path = folder / f"{now.key.replace('/', '_')}{extractor(framework).suffix}"
@@ -142,18 +142,3 @@ def _cut_out(handle: ModelHandle, node: Node, now: Round, read: Read, folder: Pa
         inputs=dict(zip(names, [spec.name for spec in model.graph.inputs], strict=True)),
         outputs=dict(zip(fetch, [spec.name for spec in model.graph.outputs], strict=True)),
     )
-
-
-def declared(spec: TensorSpec | None, value: Array) -> Array:
-    """Convert a value to the type that the file declares; an oracle's values are wider."""
-    dtype = spec.dtype if spec is not None else None
-    if dtype is None:
-        dtype = "float32" if value.dtype == np.float64 else str(value.dtype)
-    if dtype == str(value.dtype) or dtype == "string":
-        return value
-    if dtype == "bfloat16" or dtype.startswith("float8"):
-        import ml_dtypes
-
-        return value.astype(getattr(ml_dtypes, dtype))
-    with np.errstate(all="ignore"):
-        return value.astype(dtype)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.profile import GraphProfile, Number
-from isomorph.localize.loop_runner import declared
 from isomorph.match.tensor_capture import rms_and_peak
 from isomorph.measure.spread import threshold
 from isomorph.measure.tensor_details import short
 from isomorph.oracle.dtypes import numeric
+from isomorph.sessions.fetched_feeds import Source, as_declared, feeds_from
 
 if TYPE_CHECKING:
     from isomorph.core.protocols import Session
@@ -58,7 +58,7 @@ class NodeErrors:
         The inputs of a body come from an oracle and are rounded to the declared type; the oracle
         is then fed the same rounded values.
         """
-        narrow = dict(_narrow(self.capture))
+        narrow = _narrow(self.capture)
         for names in batches(self.capture, [name for name in self.tensors if name]):
             ran = session.run({**self.capture.feeds, **narrow}, names)
             for name, expected in self.capture.run(names, narrow).items():
@@ -134,13 +134,15 @@ class NodeErrors:
         return tuple(dict.fromkeys(each for each in found if each is not None and each != place))
 
 
-def _narrow(capture: TensorCapture) -> Iterator[tuple[str, Array]]:
-    """Yield inputs that are fed in float64 but declared in a narrower float type."""
+def _narrow(capture: TensorCapture) -> dict[str, Array]:
+    """Return inputs that are fed in float64 but declared in a narrower float type."""
+    sources: dict[str, Source] = {}
     for spec in capture.graph.inputs:
         value: Any = capture.feeds.get(spec.name)
         wide = isinstance(value, np.ndarray) and value.dtype == np.float64
         if wide and spec.dtype is not None and "float" in spec.dtype and spec.dtype != "float64":
-            yield spec.name, declared(spec, value)
+            sources[spec.name] = Source(name=spec.name, convert=as_declared(spec))
+    return feeds_from(capture.feeds, sources)
 
 
 def batches(capture: TensorCapture, names: Sequence[str]) -> Iterator[list[str]]:

@@ -20,6 +20,7 @@ from isomorph.measure.distance import is_inexact, widen
 from isomorph.measure.noise_draws import spreads
 from isomorph.measure.output_layout import rearranged_spread
 from isomorph.measure.spread import FALSE_ALARM, Spread, merged
+from isomorph.sessions.fetched_feeds import Source, feeds_from
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -65,9 +66,8 @@ def probe(matcher: ValueMatcher, spans: Sequence[Span], seed: int) -> ProbeDiffe
 def _departures(matcher: ValueMatcher, span: Span, seed: int) -> Iterator[ProbeDifference]:
     values = {ref: matcher.reference.values[ref] for ref, _, _ in span.sources}
     for kind, given in edge_values(values, seed):
-        right = {
-            cand: np.ascontiguousarray(moved.array(given[ref])) for ref, cand, moved in span.sources
-        }
+        sources = {c: Source(name=ref, arrange=moved.array) for ref, c, moved in span.sources}
+        right = feeds_from(given, sources)
         try:
             part = compared(matcher, span, given, right, seed)
         except (IsomorphError, ValueError):

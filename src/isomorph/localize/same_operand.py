@@ -10,7 +10,7 @@ already changes the node's result is judged by the outputs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ import numpy as np
 from isomorph.core.errors import IsomorphError
 from isomorph.match.small_constants import kind_of
 from isomorph.oracle.noise import unit_roundoff
+from isomorph.sessions.fetched_feeds import as_type, converted
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -159,10 +160,8 @@ def _differs(
     between = 0.5 * (np.asarray(actual, np.float64) + np.asarray(replaced, np.float64))
 
     def parts(values: Sequence[Array]) -> bool:
-        feeds: Mapping[str, Array] = {
-            each.name: np.asarray(value, each.seen[0].dtype)
-            for each, value in zip(data, values, strict=True)
-        }
+        named = {each.name: value for each, value in zip(data, values, strict=True)}
+        feeds = converted(named, {each.name: as_type(each.seen[0].dtype) for each in data})
         results = (
             candidate.oracle().run({**feeds, name: constant}, node.outputs[:1])
             for constant in (actual, replaced)

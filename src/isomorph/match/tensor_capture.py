@@ -18,6 +18,7 @@ from isomorph.oracle.draw_accumulator import DrawAccumulator, Step
 from isomorph.oracle.dtypes import numeric
 from isomorph.oracle.fingerprint import Fingerprint, fingerprint
 from isomorph.oracle.noise_stats import DisturbsTensors, Moved, Moving, disturbed
+from isomorph.sessions.fetched_feeds import as_type, converted
 from isomorph.sessions.memory_estimate import in_float64
 
 if TYPE_CHECKING:
@@ -280,7 +281,9 @@ class TensorCapture:
         return Drawn(center=drawing.center, rms=rms, freedom=freedom(squares))
 
     def _computed(self, names: Sequence[str], given: Mapping[str, Array]) -> dict[str, Array]:
-        placed = {name: self._in_stored_type(name, value) for name, value in given.items()}
+        # In the types in which the session returns these tensors.
+        known = {name: as_type(self._stored[name]) for name in given if name in self._stored}
+        placed = converted(given, known)
         return self._numbers(self.oracle.run({**self.feeds, **placed}, list(names)), names)
 
     def _stays(self, name: str, changed: set[str]) -> bool:
@@ -319,12 +322,6 @@ class TensorCapture:
         self._stored.update({name: value.dtype for name, value in values.items()})
         # Types that NumPy has no kind for (bfloat16, float8) are exact in float64.
         return {n: v if v.dtype.kind in "fiub" else v.astype(float) for n, v in values.items()}
-
-    def _in_stored_type(self, name: str, value: Array) -> Array:
-        """Convert a value to the type in which the session returns this tensor."""
-        dtype = self._stored.get(name, value.dtype)
-        with np.errstate(over="ignore"):
-            return value if value.dtype == dtype else np.ascontiguousarray(value.astype(dtype))
 
 
 def rms_and_peak(left: Array, right: Array) -> tuple[float, float]:

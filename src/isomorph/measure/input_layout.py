@@ -20,6 +20,7 @@ from isomorph.core.limits import MOST_LAYOUTS
 from isomorph.core.report import Binding, Finding, FindingEffect, FindingStatus
 from isomorph.match.axis_layout import Rearrangement, arrangements, keeps_order
 from isomorph.measure.distance import is_inexact, widen
+from isomorph.sessions.fetched_feeds import Source, arranged, feeds_from
 
 if TYPE_CHECKING:
     from isomorph.core.model import TensorSpec
@@ -80,10 +81,7 @@ def choose_layouts(
 
 def rearranged(feeds: Mapping[str, Array], layouts: Sequence[Layout]) -> dict[str, Array]:
     """Return the feeds in the chosen arrangements."""
-    moved = dict(feeds)
-    for layout in layouts:
-        moved[layout.input] = np.ascontiguousarray(layout.rearrangement.array(moved[layout.input]))
-    return moved
+    return arranged(feeds, {layout.input: layout.rearrangement.array for layout in layouts})
 
 
 def findings(layouts: Sequence[Layout]) -> Iterator[Finding]:
@@ -120,8 +118,8 @@ def _by_proof(
     settled: Sequence[Layout],
 ) -> list[Layout]:
     oracle_outputs = reference.oracle_outputs()
-    feeds = {pair.candidate: np.asarray(reference.feeds[pair.reference]) for pair in bindings}
-    feeds = rearranged(feeds, settled)
+    sources = {p.candidate: Source(name=p.reference, convert=np.asarray) for p in bindings}
+    feeds = rearranged(feeds_from(reference.feeds, sources), settled)
     trials: list[tuple[float, list[Layout]]] = []
     choices = list(product(*several.values()))
     untried = len(choices) - MOST_LAYOUTS

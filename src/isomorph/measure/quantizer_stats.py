@@ -21,7 +21,8 @@ from isomorph.match.quantized_regions import QuantizedRegions
 from isomorph.match.quantizers import quantization_by_tensor, real_values
 from isomorph.match.weight_origin import FloatWeights
 from isomorph.measure.quantization_grid import Figures, Grid
-from isomorph.sessions.dequantized_session import RealSession
+from isomorph.sessions.dequantized_session import RealSession, quantized_feeds
+from isomorph.sessions.fetched_feeds import complete
 
 if TYPE_CHECKING:
     from isomorph.core.protocols import Session
@@ -66,7 +67,7 @@ def _as_stored(evaluated: EvaluatedModel) -> EvaluatedModel:
         return evaluated
     return replace(
         evaluated,
-        feeds=seen.on_grid(evaluated.feeds),
+        feeds=quantized_feeds(evaluated.feeds, seen.grids),
         runtime=stored(evaluated.runtime),
         plain=stored(evaluated.plain),
         oracle=stored(evaluated.oracle),
@@ -199,9 +200,7 @@ class Audit:
 
     def _fed(self, tensor: str, values: Arrays) -> Arrays | None:
         """Return the feeds of the region before a tensor, or None where one is missing."""
-        known = {**self.candidate.feeds, **values}
-        names = self.regions.of(tensor).feeds
-        return {name: known[name] for name in names} if set(names) <= set(known) else None
+        return complete({**self.candidate.feeds, **values}, self.regions.of(tensor).feeds)
 
     def _local(self, tensor: str, feeds: Arrays, noise: Noise | None) -> Array | None:
         try:

@@ -15,6 +15,7 @@ from isomorph.inputs.feeds import Sample
 from isomorph.inputs.generate import SAMPLES, generate
 from isomorph.inputs.masks import UNSEEN, hidden_by, longest
 from isomorph.match.binding import bind_inputs
+from isomorph.sessions.fetched_feeds import present
 
 if TYPE_CHECKING:
     from isomorph.checking.config import CheckConfig
@@ -58,7 +59,7 @@ def _resampled(graph: Graph, feeds: Arrays, seed: int) -> list[Sample]:
 
     Integers stay between the smallest and the largest given one.
     """
-    arrays = {name: np.asarray(value) for name, value in feeds.items() if value is not None}
+    arrays = present(feeds)
     specs = tuple(
         replace(spec, shape=arrays[spec.name].shape) if spec.name in arrays else spec
         for spec in graph.inputs
@@ -96,7 +97,7 @@ def _structured(graph: Graph, feeds: Arrays, seed: int) -> dict[str, Array]:
 
     What hides elements is valid as a whole: drawn one by one, its elements may hide everything.
     """
-    arrays = {name: np.asarray(value) for name, value in feeds.items() if value is not None}
+    arrays = present(feeds)
     rows = max((array.shape[0] for array in arrays.values() if array.ndim), default=0)
     order = np.random.default_rng([seed, _FRESH]).permutation(rows)
     return {

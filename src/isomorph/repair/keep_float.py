@@ -26,6 +26,7 @@ from isomorph.repair.float_weights import with_weights
 from isomorph.repair.fresh_samples import proving_samples
 from isomorph.repair.proof import measured_on, trusted
 from isomorph.repair.repair import RepairRun
+from isomorph.sessions.fetched_feeds import present
 
 if TYPE_CHECKING:
     from isomorph.checking.config import CheckConfig
@@ -135,7 +136,7 @@ class _Trial:
         self._candidate, self._patches = candidate, patches
         left, right = reference.model.graph, candidate.model.graph
         self._pairs = bind_model_outputs(reference.model, candidate.model, options.bind_outputs)
-        feeds = {k: np.asarray(v) for k, v in sample.feeds.items() if v is not None}
+        feeds = present(sample.feeds)
         self._right = reference.oracle().run(feeds, [pair.reference for pair in self._pairs])
         self.tries = 0
         inputs = bind_inputs(left.inputs, right.inputs, options.bind_inputs)

@@ -7,18 +7,20 @@ with the scale and zero point that the file states. So does a session seen throu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isomorph.kernels.quantized import dequantize, limits, requantize
 from isomorph.oracle.call import Call
+from isomorph.sessions.fetched_feeds import converted
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Quantization, TensorSpec
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Array, Arrays, Noise
+    from isomorph.sessions.fetched_feeds import Conversion
 
 _QUIET = Call(op="QuantizeLinear")
 
@@ -67,6 +69,16 @@ def reals(stored: Array, entry: Quantization) -> Array:
     return dequantize(np.asarray(stored), scale, zero, entry.axis)
 
 
+def quantized_feeds(feeds: Arrays, grids: Mapping[str, Quantization]) -> dict[str, Any]:
+    """The feeds with real numbers for a quantized tensor as integers on its grid."""
+    return converted(feeds, {name: _if_kind("f", integers, grids[name]) for name in grids})
+
+
+def real_feeds(feeds: Mapping[str, Array], grids: Mapping[str, Quantization]) -> dict[str, Array]:
+    """The feeds with integers for a quantized tensor as the float32 numbers they stand for."""
+    return converted(feeds, {name: _if_kind("iu", _float32, grids[name]) for name in grids})
+
+
 def clipped(real: Array, entry: Quantization) -> float:
     """The share of the numbers that lie beyond the last step of the grid."""
     if not np.size(real):
@@ -98,7 +110,7 @@ class RealSession:
         # Where the noise disturbs the quantizers, the one before an input is disturbed as well:
         # an oracle puts real numbers onto the grid itself.
         own = noise is not None and noise.quantizers
-        given = feeds if own else self.on_grid(feeds)
+        given = feeds if own else quantized_feeds(feeds, self.grids)
         result = (
             self.stored.run(given, fetch)
             if noise is None
@@ -110,23 +122,25 @@ class RealSession:
         """Let go of what the session holds."""
         self.stored.close()
 
-    def on_grid(self, feeds: Arrays) -> Arrays:
-        """The feeds as the stored session takes them."""
-        return {
-            name: integers(np.asarray(value), self.grids[name])
-            if name in self.grids and np.asarray(value).dtype.kind == "f"
-            else value
-            for name, value in feeds.items()
-        }
-
     def _real(self, name: str, value: Any) -> Any:  # noqa: ANN401
         entry = self.grids.get(name)
         if entry is None or value is None:
             return value
         # What a float32 program reads behind its integers. An oracle's are rounded alike: equal
         # integers are equal numbers, whoever computed them.
-        narrow = reals(value, entry).astype(np.float32)
+        narrow = _float32(value, entry)
         return narrow.astype(np.float64) if self.capabilities.noise else narrow
+
+
+def _float32(stored: Array, entry: Quantization) -> Array:
+    return reals(stored, entry).astype(np.float32)
+
+
+def _if_kind(
+    kinds: str, convert: Callable[[Array, Quantization], Array], entry: Quantization
+) -> Conversion:
+    """The conversion of arrays of these kinds of types; others stay as they are."""
+    return lambda value: convert(value, entry) if np.asarray(value).dtype.kind in kinds else value
 
 
 def _whole(spec: TensorSpec) -> bool:

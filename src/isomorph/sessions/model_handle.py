@@ -8,14 +8,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from isomorph import registry
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.protocols import EnvironmentReader
 from isomorph.core.report import ModelForm, ModelSummary
 from isomorph.core.trace import Environment
-from isomorph.sessions.dequantized_session import RealSession, grids, integers, reals
+from isomorph.sessions.dequantized_session import (
+    RealSession,
+    grids,
+    quantized_feeds,
+    real_feeds,
+)
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model, Quantization, TensorSpec
@@ -134,21 +137,11 @@ class ModelHandle:
 
     def whole(self, feeds: Arrays) -> Arrays:
         """Real numbers for an input that is quantized, on its grid."""
-        return {
-            name: integers(np.asarray(value), self.reals[name])
-            if name in self.reals and np.asarray(value).dtype.kind == "f"
-            else value
-            for name, value in feeds.items()
-        }
+        return quantized_feeds(feeds, self.reals)
 
     def real(self, feeds: Mapping[str, Array]) -> dict[str, Array]:
         """Integers given for an input that is seen in real numbers, as those they stand for."""
-        return {
-            name: reals(value, self.reals[name]).astype(np.float32)
-            if name in self.reals and np.asarray(value).dtype.kind in "iu"
-            else value
-            for name, value in feeds.items()
-        }
+        return real_feeds(feeds, self.reals)
 
 
 def real_specs(
