@@ -14,15 +14,10 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.patch import RemoveNode, SetConstant, SetQuantization
-from isomorph.match.dequantized_graph import (
-    GRID_OF_RESULT,
-    dequantized_value,
-    implicit_grids,
-    result_grids,
-)
+from isomorph.match.dequantized_graph import GRID_OF_RESULT, implicit_grids, result_grids
 from isomorph.match.tensor_capture import TensorCapture
 from isomorph.oracle.dtypes import numeric
-from isomorph.sessions.dequantized_session import quantized_feeds
+from isomorph.sessions.dequantized_session import dequantized_value, quantized_feeds
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node, Quantization

@@ -8,7 +8,7 @@ import numpy as np
 
 from isomorph.diagnose import node_constants
 from isomorph.match.dequantized_graph import implicit_grids
-from isomorph.match.quantizers import real_values
+from isomorph.sessions.dequantized_session import real_values
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext

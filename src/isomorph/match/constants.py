@@ -13,9 +13,10 @@ import numpy as np
 
 from isomorph.core.alignment import Confidence, Pair, PairEvidence
 from isomorph.core.limits import SAME_SIZE_CONSTANTS
-from isomorph.match.quantizers import quantization_by_tensor, real_values
+from isomorph.match.quantizers import quantization_by_tensor
 from isomorph.match.value_match import rearrangements
 from isomorph.oracle.noise import unit_roundoff
+from isomorph.sessions.dequantized_session import real_values
 
 if TYPE_CHECKING:
     from isomorph.core.model import Constant, Graph

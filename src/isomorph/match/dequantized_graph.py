@@ -1,24 +1,18 @@
-"""Which quantized tensors of a graph are shown as real values, and a session that does so.
+"""Which quantized tensors inside a graph are shown as real values.
 
 Where a framework stores the quantization parameters beside a tensor, its integers alone cannot be
-compared: tensors are matched by their real values, and substituted values are quantized again by
-the session.
+compared: tensors are matched by their real values, and substituted values are quantized again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from isomorph.kernels.quantized import dequantize
-from isomorph.sessions import dequantized_session
+from isomorph.sessions.dequantized_session import DequantizedSession, RealPrecision
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Quantization
     from isomorph.core.protocols import Session
-    from isomorph.core.trace import Arrays, Noise
 
 _QUANTIZERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
 GRID_OF_RESULT = {
@@ -70,42 +64,9 @@ def dequantized(session: Session, graph: Graph) -> Session:
     This is ``session`` itself where there are none. Tensors that it dequantizes already are not
     dequantized twice.
     """
-    known = session.grids if isinstance(session, dequantized_session.RealSession) else {}
-    grids = {name: grid for name, grid in implicit_grids(graph).items() if name not in known}
-    if grids:
-        return RealSession(session, grids)
-    made = {name: grid for name, grid in result_grids(graph).items() if name not in known}
-    return dequantized_session.RealSession(session, made) if made else session
-
-
-class RealSession:
-    """Fetches real numbers; takes real numbers for any quantized tensor."""
-
-    def __init__(self, session: Session, grids: Mapping[str, Quantization]) -> None:
-        self._session, self._grids = session, grids
-        self.capabilities, self.environment = session.capabilities, session.environment
-
-    def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
-        """Compute ``fetch`` from ``feeds``."""
-        found = (
-            self._session.run(feeds, fetch)
-            if noise is None
-            else self._session.run(feeds, fetch, noise=noise)
-        )
-        return {
-            name: dequantized_value(value, self._grids.get(name)) for name, value in found.items()
-        }
-
-    def close(self) -> None:
-        """Let go of what the session holds."""
-        self._session.close()
-
-
-def dequantized_value(value: Any, grid: Quantization | None) -> Any:  # noqa: ANN401
-    """The numbers behind quanta, which may be whole or, disturbed, lie between two."""
-    if grid is None or not isinstance(value, np.ndarray) or value.dtype.kind not in "fiu":
-        return value
-    count, zero = len(grid.scale), np.asarray(grid.zero_point)
-    if count > 1 and (grid.axis is None or value.shape[grid.axis : grid.axis + 1] != (count,)):
-        return value  # scales that do not fit the shape cannot be applied
-    return dequantize(value, np.asarray(grid.scale), zero if zero.size else None, grid.axis)
+    known = session.grids if isinstance(session, DequantizedSession) else {}
+    for grids in (implicit_grids(graph), result_grids(graph)):
+        inside = {name: grid for name, grid in grids.items() if name not in known}
+        if inside:
+            return DequantizedSession(session, inside, RealPrecision.EXACT)
+    return session

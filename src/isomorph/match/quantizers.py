@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.kernels.quantized import dequantize
 from isomorph.match.quantized_regions import QuantizedRegions
 from isomorph.match.value_match import rearrangements
+from isomorph.sessions.dequantized_session import real_values
 
 if TYPE_CHECKING:
     from isomorph.core.model import Constant, Graph, Quantization
@@ -84,19 +84,6 @@ def changed_parameters(reference: Quantization, candidate: Quantization) -> tupl
         if left.size != right.size or not np.allclose(left, right, rtol=_SAME_NUMBERS, atol=0):
             found.append(field)
     return tuple(found)
-
-
-def real_values(integers: Array, entry: Quantization) -> Array | None:
-    """Dequantize stored integers; None where the scales do not fit the shape."""
-    scale, zero = np.asarray(entry.scale, float), np.asarray(entry.zero_point)
-    if scale.size > 1 and not along_axis(integers.shape, entry.axis, scale.size):
-        return None
-    return dequantize(integers, scale, zero if zero.size else None, entry.axis)
-
-
-def along_axis(shape: tuple[int, ...], axis: int | None, count: int) -> bool:
-    """Whether the tensor has the axis, and ``count`` slices along it."""
-    return axis is not None and -len(shape) <= axis < len(shape) and shape[axis] == count
 
 
 def _exact(constant: Constant) -> str:

@@ -19,10 +19,11 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.model import Quantization
 from isomorph.core.ops import RESHAPES
 from isomorph.match.dequantized_graph import GRID_OF_RESULT, GRIDS_READ
-from isomorph.match.quantizers import quantization_by_tensor, real_values
+from isomorph.match.quantizers import quantization_by_tensor
 from isomorph.match.topology import Topology
 from isomorph.oracle.dtypes import is_float
 from isomorph.oracle.noise import unit_roundoff
+from isomorph.sessions.dequantized_session import real_values
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node

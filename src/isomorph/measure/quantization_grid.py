@@ -10,9 +10,9 @@ import ml_dtypes
 import numpy as np
 
 from isomorph.kernels.quantized import dequantize, limits, requantize, spread
-from isomorph.match.quantizers import along_axis
 from isomorph.oracle.call import Call
 from isomorph.oracle.dtypes import numpy_dtype
+from isomorph.sessions.dequantized_session import along_axis
 
 if TYPE_CHECKING:
     from isomorph.core.model import Quantization

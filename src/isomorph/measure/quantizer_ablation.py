@@ -16,9 +16,9 @@ import numpy as np
 from isomorph.core.errors import IsomorphError
 from isomorph.core.patch import AddConstant, Edit, KeepFloat, Patch, SetInput
 from isomorph.match.dequantized_graph import implicit_grids
-from isomorph.match.quantizers import real_values
 from isomorph.measure.precision import QUANTIZED_OPS
 from isomorph.measure.quantization_grid import Grid
+from isomorph.sessions.dequantized_session import real_values
 
 if TYPE_CHECKING:
     from isomorph.core.divergence import Divergence

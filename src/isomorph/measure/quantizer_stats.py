@@ -18,10 +18,14 @@ from isomorph.core.model import Quantization
 from isomorph.core.report import Skipped
 from isomorph.core.trace import Noise
 from isomorph.match.quantized_regions import QuantizedRegions
-from isomorph.match.quantizers import quantization_by_tensor, real_values
+from isomorph.match.quantizers import quantization_by_tensor
 from isomorph.match.weight_origin import FloatWeights
 from isomorph.measure.quantization_grid import Figures, Grid
-from isomorph.sessions.dequantized_session import RealSession, quantized_feeds
+from isomorph.sessions.dequantized_session import (
+    DequantizedSession,
+    quantized_feeds,
+    real_values,
+)
 from isomorph.sessions.fetched_feeds import complete
 
 if TYPE_CHECKING:
@@ -55,7 +59,7 @@ def _as_stored(evaluated: EvaluatedModel) -> EvaluatedModel:
     def stored(open_session: Callable[[], Session]) -> Callable[[], Session]:
         def session() -> Session:
             seen = open_session()
-            return seen.stored if isinstance(seen, RealSession) else seen
+            return seen.stored if isinstance(seen, DequantizedSession) else seen
 
         return session
 
@@ -63,7 +67,7 @@ def _as_stored(evaluated: EvaluatedModel) -> EvaluatedModel:
         seen = evaluated.oracle()
     except IsomorphError:
         return evaluated
-    if not isinstance(seen, RealSession):
+    if not isinstance(seen, DequantizedSession):
         return evaluated
     return replace(
         evaluated,

@@ -9,8 +9,8 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.patch import AddConstant, Edit, KeepFloat, Patch, SetInput
-from isomorph.match.dequantized_graph import dequantized_value
 from isomorph.match.value_match import rearrangements
+from isomorph.sessions.dequantized_session import dequantized_value
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node

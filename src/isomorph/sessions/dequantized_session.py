@@ -8,6 +8,7 @@ with the scale and zero point that the file states. So does a session seen throu
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,10 +64,24 @@ def integers(real: Array, entry: Quantization) -> Array:
     return requantize(wide, scale, zero, entry.dtype, entry.axis, _QUIET)
 
 
-def reals(stored: Array, entry: Quantization) -> Array:
-    """The float64 numbers behind the integers, or behind the steps of a disturbed oracle."""
+def real_values(stored: Array, entry: Quantization) -> Array | None:
+    """The float64 numbers behind the integers, or behind the steps of a disturbed oracle.
+
+    None where the scales do not fit the shape.
+    """
+    if not _meets(entry, stored):
+        return None
     scale, zero = _parameters(entry)
-    return dequantize(np.asarray(stored), scale, zero, entry.axis)
+    return dequantize(stored, scale, zero, entry.axis)
+
+
+def dequantized_value(value: Any, entry: Quantization | None) -> Any:  # noqa: ANN401
+    """``real_values`` of a fetched value; the value itself where it has none."""
+    if entry is None or not isinstance(value, np.ndarray):
+        return value
+    number = value.dtype.kind in "fiu" or limits(str(value.dtype)) is not None
+    real = real_values(value, entry) if number else None
+    return value if real is None else real
 
 
 def quantized_feeds(feeds: Arrays, grids: Mapping[str, Quantization]) -> dict[str, Any]:
@@ -84,8 +99,9 @@ def clipped(real: Array, entry: Quantization) -> float:
     if not np.size(real):
         return 0.0
     step = np.max(entry.scale)
-    lost = np.abs(np.asarray(real, np.float64) - reals(integers(real, entry), entry))
-    return float(np.mean(lost > step))
+    kept = real_values(integers(real, entry), entry)
+    assert kept is not None
+    return float(np.mean(np.abs(np.asarray(real, np.float64) - kept) > step))
 
 
 def reach(entry: Quantization) -> tuple[float, float]:
@@ -97,13 +113,24 @@ def reach(entry: Quantization) -> tuple[float, float]:
     return float(np.min(ends[0])), float(np.max(ends[1]))
 
 
-class RealSession:
+class RealPrecision(Enum):
+    """How exactly a session returns the real numbers behind integers."""
+
+    FLOAT32 = "float32"
+    """As a float32 program reads them: inputs and outputs, which are then declared float32. An
+    oracle's are rounded alike: equal integers are equal numbers, whoever computed them."""
+    EXACT = "exact"
+    """In float64: tensors inside, which are compared with those of another oracle."""
+
+
+class DequantizedSession:
     """A session that is given real numbers for some quantized tensors, and returns them so."""
 
-    def __init__(self, stored: Session, grids: Mapping[str, Quantization]) -> None:
-        self.stored = stored
+    def __init__(
+        self, stored: Session, grids: Mapping[str, Quantization], precision: RealPrecision
+    ) -> None:
+        self.stored, self.grids, self._precision = stored, grids, precision
         self.capabilities, self.environment = stored.capabilities, stored.environment
-        self.grids = grids
 
     def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
         """Compute ``fetch`` from ``feeds``; integers that are fed are taken as they are."""
@@ -123,24 +150,40 @@ class RealSession:
         self.stored.close()
 
     def _real(self, name: str, value: Any) -> Any:  # noqa: ANN401
-        entry = self.grids.get(name)
-        if entry is None or value is None:
-            return value
-        # What a float32 program reads behind its integers. An oracle's are rounded alike: equal
-        # integers are equal numbers, whoever computed them.
-        narrow = _float32(value, entry)
+        real = dequantized_value(value, self.grids.get(name))
+        if real is value or self._precision is RealPrecision.EXACT:
+            return real
+        narrow = real.astype(np.float32)
         return narrow.astype(np.float64) if self.capabilities.noise else narrow
 
 
 def _float32(stored: Array, entry: Quantization) -> Array:
-    return reals(stored, entry).astype(np.float32)
+    real = real_values(stored, entry)
+    return stored if real is None else real.astype(np.float32)
 
 
 def _if_kind(
     kinds: str, convert: Callable[[Array, Quantization], Array], entry: Quantization
 ) -> Conversion:
-    """The conversion of arrays of these kinds of types; others stay as they are."""
-    return lambda value: convert(value, entry) if np.asarray(value).dtype.kind in kinds else value
+    """The conversion of arrays of these kinds of types that the scales fit; others stay."""
+
+    def conversion(value: Array) -> Array:
+        array = np.asarray(value)
+        fits = array.dtype.kind in kinds and _meets(entry, array)
+        return convert(array, entry) if fits else value
+
+    return conversion
+
+
+def along_axis(shape: tuple[int, ...], axis: int | None, count: int) -> bool:
+    """Whether the tensor has the axis, and ``count`` slices along it."""
+    return axis is not None and -len(shape) <= axis < len(shape) and shape[axis] == count
+
+
+def _meets(entry: Quantization, array: Array) -> bool:
+    """Whether there is one scale, or one for each slice of an axis that the array has."""
+    count = len(entry.scale)
+    return count <= 1 or along_axis(array.shape, entry.axis, count)
 
 
 def _whole(spec: TensorSpec) -> bool:

@@ -14,7 +14,8 @@ from isomorph.core.protocols import EnvironmentReader
 from isomorph.core.report import ModelForm, ModelSummary
 from isomorph.core.trace import Environment
 from isomorph.sessions.dequantized_session import (
-    RealSession,
+    DequantizedSession,
+    RealPrecision,
     grids,
     quantized_feeds,
     real_feeds,
@@ -110,7 +111,9 @@ class ModelHandle:
             )
             self._sessions[purpose] = self.host.open(self.model, asked)
         session = self._sessions[purpose]
-        return RealSession(session, self.reals) if self.reals else session
+        if not self.reals:
+            return session
+        return DequantizedSession(session, self.reals, RealPrecision.FLOAT32)
 
     def in_reals(self, names: Collection[str]) -> ModelHandle:
         """The same model with the same sessions; these inputs and outputs in real numbers."""

@@ -1,18 +1,22 @@
 from dataclasses import replace
 
+import ml_dtypes
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from isomorph.core.model import Graph, Node, Quantization, TensorSpec
 from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.sessions.dequantized_session import (
-    RealSession,
+    DequantizedSession,
+    RealPrecision,
     calibrated,
     clipped,
     grids,
     integers,
     reach,
-    reals,
+    real_values,
 )
 
 
@@ -50,7 +54,7 @@ def test_numbers_go_onto_the_grid_and_back():
     stored = integers(real, entry())
     assert stored.dtype == np.int8
     assert stored.tolist() == [-2, -1, -1, -4, 127, -128]
-    assert reals(stored, entry()).tolist() == [0.0, 0.5, 0.5, -1.0, 64.5, -63.0]
+    assert real_values(stored, entry()).tolist() == [0.0, 0.5, 0.5, -1.0, 64.5, -63.0]
     assert reach(entry()) == (-63.0, 64.5)
 
 
@@ -58,7 +62,7 @@ def test_every_channel_has_its_own_step():
     sliced = entry(scale=(0.5, 2.0), zero=(0, 1), axis=1)
     stored = integers(np.array([[1.0, 4.0]]), sliced)
     assert stored.tolist() == [[2, 3]]
-    assert reals(stored, sliced).tolist() == [[1.0, 4.0]]
+    assert real_values(stored, sliced).tolist() == [[1.0, 4.0]]
 
 
 def test_what_the_grid_cannot_hold_is_counted():
@@ -96,7 +100,7 @@ def test_a_float_input_is_calibrated_by_the_quantizer_that_reads_it():
 
 def test_a_session_is_given_integers_and_gives_real_numbers():
     stored = Stored()
-    session = RealSession(stored, {"x": entry()})
+    session = DequantizedSession(stored, {"x": entry()}, RealPrecision.FLOAT32)
     other = np.array([7], np.int8)
     found = session.run({"x": np.array([0.6, -1.0], np.float32), "z": other}, ["x", "z"])
     assert stored.fed["x"].tolist() == [-1, -4]
@@ -108,15 +112,15 @@ def test_a_session_is_given_integers_and_gives_real_numbers():
 
 def test_integers_that_are_fed_are_used_as_they_are():
     stored = Stored()
-    given = np.array([3, 4], np.int8)
-    RealSession(stored, {"x": entry()}).run({"x": given}, [])
-    assert stored.fed["x"] is given
+    whole = np.array([3, 4], np.int8)
+    DequantizedSession(stored, {"x": entry()}, RealPrecision.FLOAT32).run({"x": whole}, [])
+    assert stored.fed["x"] is whole
 
 
 @pytest.mark.parametrize(("quantizers", "kind"), [(True, "f"), (False, "i")])
 def test_only_where_quantizers_are_disturbed_an_oracle_gets_the_reals(quantizers, kind):
     stored = Stored(noise=True)
-    session = RealSession(stored, {"x": entry()})
+    session = DequantizedSession(stored, {"x": entry()}, RealPrecision.FLOAT32)
     noise = Noise(seed=1, rounding=True, quantizers=quantizers)
     session.run({"x": np.array([0.6])}, [], noise=noise)
     assert stored.fed["x"].dtype.kind == kind
@@ -126,8 +130,62 @@ def test_equal_integers_are_equal_numbers_in_a_run_and_in_an_oracle():
     awkward = entry(scale=(0.036180686205625534,), zero=(-4,))
     stored = np.arange(-128, 128, dtype=np.int8)
     run, oracle = (
-        RealSession(Stored(noise=noise), {"x": awkward}).run({"x": stored}, ["x"])["x"]
+        DequantizedSession(Stored(noise=noise), {"x": awkward}, RealPrecision.FLOAT32).run(
+            {"x": stored}, ["x"]
+        )["x"]
         for noise in (False, True)
     )
     assert (run.dtype, oracle.dtype) == (np.float32, np.float64)
     assert np.array_equal(run, oracle)
+
+
+INSIDE = {"precision": RealPrecision.EXACT}
+
+
+def test_tensors_inside_are_exact_and_come_back_to_the_same_integers():
+    awkward = entry(scale=(0.036180686205625534,), zero=(-4,))
+    whole, stored = np.arange(-128, 128, dtype=np.int8), Stored()
+    session = DequantizedSession(stored, {"x": awkward}, **INSIDE)
+    real = session.run({"x": whole}, ["x"])["x"]
+    assert real.dtype == np.float64
+    assert np.array_equal(real, (whole.astype(float) + 4) * awkward.scale[0])
+    session.run({"x": real}, [])
+    assert np.array_equal(stored.fed["x"], whole)
+
+
+@given(
+    st.sampled_from(["int8", "uint8", "int16", "int32"]),
+    st.floats(2.0**-30, 2.0**10),
+    st.integers(-100, 100),
+    st.data(),
+)
+def test_what_a_session_returned_can_be_fed_to_it_again(dtype, scale, zero, data):
+    limits = np.iinfo(dtype)
+    values = st.integers(int(limits.min), int(limits.max))
+    whole = np.array(data.draw(st.lists(values, min_size=1, max_size=8)), dtype)
+    grid, stored = {"x": entry(dtype=dtype, scale=(scale,), zero=(zero,))}, Stored()
+    session = DequantizedSession(stored, grid, **INSIDE)
+    session.run(session.run({"x": whole}, ["x"]), [])
+    assert stored.fed["x"].dtype == whole.dtype
+    assert np.array_equal(stored.fed["x"], whole)
+
+
+@pytest.mark.parametrize("precision", list(RealPrecision))
+def test_scales_that_do_not_fit_are_not_applied(precision):
+    odd, stored = entry(scale=(0.5, 1.0), zero=(0, 0), axis=1), Stored()
+    session = DequantizedSession(stored, {"x": odd, "none": entry("none")}, precision)
+    whole, real = np.ones((2, 3), np.int8), np.ones((2, 3))
+    assert session.run({"x": whole, "none": None}, ["x", "none"]) == {"x": whole, "none": None}
+    session.run({"x": real}, [])
+    assert stored.fed["x"] is real
+
+
+def test_integers_of_four_bits_stand_for_reals_as_well():
+    held = np.array([-8, 7, 0], ml_dtypes.int4)
+    session = DequantizedSession(Stored(), {"x": entry(dtype="int4")}, **INSIDE)
+    assert session.run({"x": held}, ["x"])["x"].tolist() == [-3.0, 4.5, 1.0]
+
+
+def test_a_negative_axis_counts_from_the_end():
+    sliced = entry(scale=(0.5, 2.0), zero=(0, 1), axis=-1)
+    assert real_values(np.array([[2, 3]], np.int8), sliced).tolist() == [[1.0, 4.0]]
