@@ -16,8 +16,8 @@ from isomorph import registry
 from isomorph.checking.config import CheckConfig
 from isomorph.checking.loader import Loader
 from isomorph.conversion.converter_worker import ConverterWorker
-from isomorph.conversion.steps import RouteRunner, Stop
-from isomorph.core.conversion import Order, Step
+from isomorph.conversion.steps import RouteRunner
+from isomorph.core.conversion import Order, Route, Step
 from isomorph.core.divergence import Divergence, ErrorTerm, Judgment, Verdict
 from isomorph.inputs import feeds as feeding
 from isomorph.inputs.feeds import Sample
@@ -94,6 +94,7 @@ class Bench:
             origin="operators", feeds=feeding.from_given(first.model.graph.inputs, arrays)
         )
         runner = RouteRunner(
+            source=str(model),
             first=first,
             given=given,
             loader=self.opener,
@@ -102,8 +103,9 @@ class Bench:
             options=options,
         )
         step = Step(converter=self.converter, source=converter.source, target=converter.target)
-        hop = runner.stop(Stop(location=str(model), model=first.model), (step,)).hop
-        if hop is None or hop.report is None:
+        (stop,) = runner.follow(Route(steps=(step,)))
+        hop = stop.made
+        if hop.report is None:
             return None
         if len(hop.report.outputs) != len(sides) or (hop.cures and len(sides) > 1):
             return None

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from isomorph import registry
 from isomorph.conversion.plan import formats, routes
-from isomorph.conversion.steps import RouteRunner, Stop
-from isomorph.core.conversion import AS_IS, Hop, HopStatus, Route
+from isomorph.conversion.steps import RouteRunner
+from isomorph.core.conversion import AS_IS, Hop, Route
 from isomorph.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,22 +48,20 @@ def try_all_routes(
     where they are named, ``particular`` options for single converters.
     """
     first = loader.open("reference", source)
-    given = None if check_options.data else loader.sample(first.model.graph.inputs)
     runner = RouteRunner(
+        source=source,
         first=first,
-        given=given,
         loader=loader,
         converter_worker=converter_worker,
         check_options=check_options,
-        options={},
         particular=particular or {},
     )
-    origin = Stop(location=source, model=first.model)
     for found in _planned(first.model.framework, widths, named):
         for route in found:
-            trip = _trip(route, origin, runner)
-            yield trip
-            if best and trip.proven:
+            hops = tuple(stop.made for stop in runner.follow(route))
+            result = RouteResult(route=route, hops=hops)
+            yield result
+            if best and result.proven:
                 break
 
 
@@ -80,14 +78,3 @@ def _planned(
         except UsageError:
             continue  # there is no such way
         yield [route for route in found if not route.missing]
-
-
-def _trip(route: Route, origin: Stop, runner: RouteRunner) -> RouteResult:
-    here, hops = origin, []
-    for count in range(1, len(route.steps) + 1):
-        here = runner.stop(here, route.steps[:count])
-        assert here.hop is not None
-        hops.append(here.hop)
-        if here.hop.status in {HopStatus.FAILED, HopStatus.DIVERGENT}:
-            break
-    return RouteResult(route=route, hops=tuple(hops))

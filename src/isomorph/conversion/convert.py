@@ -75,10 +75,9 @@ def convert(
             fix="; ".join(planned[0].missing),
         )
     _refuse_uncalibrated(request, check_options)
-    given = None if check_options.data else loader.sample(first.model.graph.inputs)
     runner = RouteRunner(
+        source=source,
         first=first,
-        given=given,
         loader=loader,
         converter_worker=converter_worker,
         check_options=check_options,
@@ -86,7 +85,7 @@ def convert(
         repair=request.repair,
         name=_stem(request),
     )
-    chosen, last = _best_route(possible, Stop(location=source, model=first.model), runner)
+    chosen, last = _best_route(possible, runner)
     proven = chosen[-1].usable and len(chosen) == len(_route_of(chosen, possible).steps)
     verdict, reason = _verdict(chosen, proven=proven)
     output = _delivered(last, request) if proven or (request.keep and last.location) else None
@@ -112,24 +111,17 @@ def convert(
     )
 
 
-def _best_route(
-    possible: Sequence[Route], origin: Stop, runner: RouteRunner
-) -> tuple[list[Hop], Stop]:
+def _best_route(possible: Sequence[Route], runner: RouteRunner) -> tuple[list[Hop], Stop]:
     """The first route that is proven to its end, else the one that came farthest."""
     best: tuple[tuple[int, int], list[Hop], Stop] | None = None
     for route in possible:
-        here, hops = origin, []
-        for count in range(1, len(route.steps) + 1):
-            here = runner.stop(here, route.steps[:count])
-            assert here.hop is not None
-            hops.append(here.hop)
-            if here.hop.status in {HopStatus.FAILED, HopStatus.DIVERGENT}:
-                break
+        stops = runner.follow(route)
+        hops = [stop.made for stop in stops]
         if len(hops) == len(route.steps) and hops[-1].usable:
-            return hops, here
+            return hops, stops[-1]
         weight = (len(hops) if hops[-1].status != HopStatus.FAILED else 0, _WEIGHT[hops[-1].status])
         if best is None or weight > best[0]:
-            best = weight, hops, here
+            best = weight, hops, stops[-1]
     assert best is not None, "there is at least one route"
     return best[1], best[2]
 

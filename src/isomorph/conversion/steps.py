@@ -1,4 +1,4 @@
-"""One hop: convert, load what came out, check it against the first model, repair if asked."""
+"""The hops of a route: convert, load what came out, check it against the first model, repair."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from isomorph.conversion.converter_samples import SampleSource
 from isomorph.conversion.converter_worker import Attempt, ConverterWorker, trouble_of
 from isomorph.conversion.cpu_support import scope
 from isomorph.conversion.lost_metadata import losses
-from isomorph.core.conversion import AS_IS, Cure, Hop, HopStatus, Order, Step, Trouble
+from isomorph.core.conversion import AS_IS, Cure, Hop, HopStatus, Order, Route, Step, Trouble
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.protocols import ProvenByRuntime
@@ -48,6 +48,12 @@ class Stop:
     model: Model
     hop: Hop | None = None
 
+    @property
+    def made(self) -> Hop:
+        """The hop that wrote it; the origin of a route has none."""
+        assert self.hop is not None, "no hop leads to the origin"
+        return self.hop
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Proof:
@@ -62,21 +68,26 @@ class _Proof:
 class RouteRunner:
     """Converts one first model step by step; equal steps are made once."""
 
+    source: str
     first: ModelHandle
-    given: Sample | None
     loader: Loader
     converter_worker: ConverterWorker
     check_options: CheckConfig
-    options: Mapping[str, str]
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Options for every converter."""
     particular: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Further options for single converters."""
     repair: bool = False
     name: str = "model"
+    given: Sample | None = None
+    """The inputs of each proof; None: those that the loader was given, if any."""
     _done: dict[tuple[Step, ...], Stop] = field(default_factory=dict)
     _supply: SampleSource = field(init=False)
 
     def __post_init__(self) -> None:
         stated = self.check_options
+        if self.given is None and stated.data is None:
+            self.given = self.loader.sample(self.first.model.graph.inputs)
         self._supply = SampleSource(
             first=self.first.model,
             given=self.given,
@@ -85,12 +96,22 @@ class RouteRunner:
             seed=stated.seed,
         )
 
-    def stop(self, origin: Stop, steps: Sequence[Step]) -> Stop:
+    def _stop(self, origin: Stop, steps: Sequence[Step]) -> Stop:
         """The last of these steps, made from where the one before it led."""
         key = tuple(steps)
         if key not in self._done:
             self._done[key] = self._hop(origin, steps[-1])
         return self._done[key]
+
+    def follow(self, route: Route) -> list[Stop]:
+        """The stops of a route in their order, up to its end or to the first wrong one."""
+        here, stops = Stop(location=self.source, model=self.first.model), []
+        for count in range(1, len(route.steps) + 1):
+            here = self._stop(here, route.steps[:count])
+            stops.append(here)
+            if here.made.status in {HopStatus.FAILED, HopStatus.DIVERGENT}:
+                break
+        return stops
 
     @property
     def hops(self) -> tuple[Hop, ...]:
