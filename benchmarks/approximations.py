@@ -97,7 +97,7 @@ def _measured(name: str, words: tuple[str, ...], folder: Path) -> dict[str, Any]
     try:
         told = converter_worker.abilities("converters", name)
         usable = {key: side for key, side in offered.items() if not lacks(told, side.op)}
-        with open_loader(in_process=False) as opener:
+        with open_loader() as opener:
             bench = Bench(
                 converter=name, opener=opener, converter_worker=converter_worker, folder=folder
             )
@@ -138,7 +138,7 @@ def _offered(framework: str, words: tuple[str, ...], folder: Path) -> dict[str, 
     else:
         found = module.forms(words)
     chosen = {key: form for key, form in numbered(found).items() if not rules or form.op in rules}
-    with open_loader(in_process=False) as opener:
+    with open_loader() as opener:
         bench = Bench(converter=framework, opener=opener, converter_worker=None, folder=folder)
         return {
             key: side

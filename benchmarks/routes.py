@@ -116,7 +116,7 @@ def _carried(package: str, path: str) -> Path | None:
 def _made_up(source: Path, folder: Path) -> Path:
     """Samples for a model whose data nobody here has; enough to calibrate, not to deploy."""
     folder.mkdir(parents=True)
-    with open_loader(in_process=False) as opener:
+    with open_loader() as opener:
         graph = opener.load(str(source)).graph
     for seed in range(4):
         feeds = generate(graph, {}, sample="normal", seed=seed)
@@ -131,7 +131,7 @@ def _surveyed(
     data = data_set(samples) if samples is not None and samples.is_dir() else None
     converter_worker = ConverterWorker()
     try:
-        with open_loader(in_process=False) as opener:
+        with open_loader() as opener:
             if AS_IS in widths:
                 _keep_impossible(label, opener.load(str(source)).framework)
             for width in widths:

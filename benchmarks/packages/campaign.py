@@ -146,7 +146,7 @@ def _made_up(source: Path, folder: Path) -> bool:
 
     folder.mkdir()
     try:
-        with open_loader(in_process=False) as opener:
+        with open_loader() as opener:
             opened = opener.open("candidate", str(source))
             for seed in range(_SAMPLES):
                 feeds = generated_samples(opened, opened.model.graph, (), {}, seed)[0].feeds

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from isomorph.api.environment import load_options, open_loader
+from isomorph.api.environment import check_config, open_loader, trusted_names
 from isomorph.api.option_keywords import with_keywords
 from isomorph.api.options import CheckOptions
 from isomorph.core.budgets import stated_budgets
@@ -47,7 +47,6 @@ def check(
     ``trust`` allows files and factories that run code. ``options`` has everything else; any
     of its fields, and the fields of its runtime and limits, can be given as a keyword instead.
     """
-    from isomorph.checking.config import CheckConfig
     from isomorph.checking.interrupt import report_interrupted_load
     from isomorph.core.errors import UsageError
     from isomorph.store.baselines import read_baseline
@@ -64,36 +63,27 @@ def check(
     samples, metric = _test_set(data, inputs, options, trust=trust)
     if samples is not None and not all(map(_is_file, (reference, candidate))):
         inputs = samples.files[0]  # live models are traced with the first sample
-    config = CheckConfig(
+    config = check_config(
+        options,
+        CheckOptions,
         dims=dims or {},
-        sizes=options.sizes,
         budgets=stated_budgets(budget),
         seed=seed,
-        strict=options.strict,
-        only_given=options.only_given,
-        bind_inputs=options.bind_inputs,
-        bind_outputs=options.bind_outputs,
-        layouts=options.axis_orders,
-        locate=options.locate,
         look_into_loss=options.locate,
-        align=options.align,
-        quantization=options.quantization,
-        profile=options.profile,
         data=samples,
         metric=metric,
-        trusted=tuple(str(each) for each in (reference, candidate) if trust and each is not None),
+        trusted=trusted_names(reference, candidate, trust=trust),
         on_progress=progress,
     )
-    runtime = options.runtime
     loaded: list[Any] = []
     with (
         report_interrupted_load(config, loaded),
         open_loader(
+            reference,
+            candidate,
+            trust=trust,
             in_process=in_process,
-            runtime=runtime,
-            options=load_options(
-                reference, candidate, trust=trust, state=runtime.state, ops=runtime.ops
-            ),
+            runtime=options.runtime,
             inputs=inputs,
             on_progress=progress,
             handles=loaded,

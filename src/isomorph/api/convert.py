@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from isomorph.api.environment import load_options, open_loader
+from isomorph.api.environment import load_options, open_loader, trusted_names
 from isomorph.api.option_keywords import with_keywords
 from isomorph.api.options import ConvertOptions, RuntimeOptions
 
@@ -52,7 +52,6 @@ def convert(
     options = with_keywords(options or ConvertOptions(), keywords)
     limits, sizes, state = options.limits, options.sizes, options.state
     samples = _samples(data, inputs, limits.memory)
-    stated = load_options(source, trust=trust, state=state)
     recorded = {"data": data, "inputs": inputs, "dims": dims, "sizes": sizes, "seed": seed}
     recorded |= {"state": state, "memory": limits.memory, "timeout": limits.timeout}
     request = conversion_request(
@@ -63,7 +62,7 @@ def convert(
         opset=options.opset,
         repair=repair,
         keep=keep,
-        options=stated,
+        options=load_options(source, trust=trust, state=state),
         check_options=recorded,
     )
     refuse_target(request.output, source)
@@ -72,15 +71,15 @@ def convert(
         sizes=sizes,
         seed=seed,
         data=samples,
-        trusted=(str(source),) if trust else (),
+        trusted=trusted_names(source, trust=trust),
         on_progress=progress,
     )
     worker = ConverterWorker(memory=limits.memory, timeout=limits.timeout)
     try:
         with open_loader(
-            in_process=False,
-            runtime=RuntimeOptions(limits=limits),
-            options=stated,
+            source,
+            trust=trust,
+            runtime=RuntimeOptions(state=state, limits=limits),
             inputs=inputs,
             on_progress=progress,
         ) as loader:

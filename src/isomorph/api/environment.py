@@ -1,4 +1,4 @@
-"""What every verb starts with: a host for models, a loader, and the loading options."""
+"""What every verb starts with: a host, a loader, opened models, and the configuration."""
 
 from __future__ import annotations
 
@@ -6,31 +6,64 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isomorph.api.options import RuntimeOptions
+from isomorph.api.options import PairOptions, RuntimeOptions
 from isomorph.core.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
+    from isomorph.api.options import Progress
+    from isomorph.checking.config import CheckConfig
     from isomorph.checking.loader import Loader
+    from isomorph.inputs.feeds import Sample
     from isomorph.sessions.host import Host
+    from isomorph.sessions.model_handle import ModelHandle
+
+
+def check_config(
+    options: PairOptions,
+    kind: type[PairOptions] = PairOptions,
+    **stated: Any,  # noqa: ANN401
+) -> CheckConfig:
+    """The configuration of a check: the options with the names of its fields, and what is stated.
+
+    Only the fields of ``kind`` are read: those of a check mean nothing to the other verbs.
+    """
+    from isomorph.checking.config import CheckConfig
+
+    names = {each.name for each in fields(CheckConfig)} & {each.name for each in fields(kind)}
+    taken = {name: getattr(options, name) for name in names}
+    return CheckConfig(**{**taken, "layouts": options.axis_orders, **stated})
+
+
+def trusted_names(*sources: object, trust: bool) -> tuple[str, ...]:
+    """The models that may run code, as the report names them."""
+    return tuple(str(each) for each in sources if trust and each is not None)
 
 
 @contextmanager
 def open_loader(
-    *,
-    in_process: bool,
+    *sources: object,
+    trust: bool = False,
+    in_process: bool = False,
     runtime: RuntimeOptions | None = None,
-    **stated: Any,  # noqa: ANN401
+    inputs: Any = None,  # noqa: ANN401
+    on_progress: Progress | None = None,
+    handles: list[ModelHandle] | None = None,
 ) -> Iterator[Loader]:
-    """A loader whose models live in worker processes, or in this one; all end with the context."""
+    """A loader whose models live in worker processes, or in this one; all end with the context.
+
+    ``sources`` are the models that it will load. ``handles`` collects them as they are loaded.
+    """
     from isomorph.checking.loader import Loader
     from isomorph.sessions.host import Limits as HostLimits
     from isomorph.sessions.in_process import InProcessHost
     from isomorph.workers.worker_host import WorkerHost
 
     runtime = runtime or RuntimeOptions()
+    options = load_options(*sources, trust=trust, state=runtime.state, ops=runtime.ops)
     phases = ("load_seconds", "open_seconds", "run_seconds")
     timeout = runtime.limits.timeout
     limits = HostLimits(
@@ -39,13 +72,48 @@ def open_loader(
     )
     host: Host = InProcessHost() if in_process else WorkerHost(limits)
     try:
-        loader = Loader(host=host, runtime=runtime.name, settings=runtime.settings, **stated)
+        loader = Loader(
+            host=host,
+            runtime=runtime.name,
+            settings=runtime.settings,
+            options=options,
+            inputs=inputs,
+            on_progress=on_progress,
+            handles=handles,
+        )
         try:
             yield loader
         finally:
             loader.close()
     finally:
         host.close()
+
+
+@contextmanager
+def open_model(
+    model: Any,  # noqa: ANN401
+    **stated: Any,  # noqa: ANN401
+) -> Iterator[tuple[ModelHandle, Sample | None]]:
+    """One model and the given inputs; ``stated`` are keywords of ``open_loader``."""
+    with open_loader(model, **stated) as loader:
+        handle = loader.open("candidate", model)
+        yield handle, loader.sample(handle.model.graph.inputs)
+
+
+@contextmanager
+def open_models(
+    reference: Any,  # noqa: ANN401
+    candidate: Any,  # noqa: ANN401
+    **stated: Any,  # noqa: ANN401
+) -> Iterator[tuple[ModelHandle, ModelHandle, Sample | None]]:
+    """Both models and the given inputs; ``stated`` are keywords of ``open_loader``."""
+    with open_loader(reference, candidate, **stated) as loader:
+        loader.warm(reference, candidate)
+        # Workers start while this module is imported.
+        from isomorph.checking.dispatch import open_pair
+
+        left, right = open_pair(loader, reference, candidate)
+        yield left, right, loader.sample(left.model.graph.inputs)
 
 
 def load_options(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from isomorph.api.environment import load_options, open_loader
+from isomorph.api.environment import check_config, open_models
 from isomorph.api.option_keywords import with_keywords
 from isomorph.api.options import PairOptions
 
@@ -36,43 +36,30 @@ def extract(
 
     Without ``node`` it is the first faulty one, of the JSON ``report`` or of a search made here.
     """
-    from isomorph.checking.config import CheckConfig
-    from isomorph.checking.dispatch import open_pair
     from isomorph.extraction.extract import extract as cut_out
     from isomorph.extraction.fault_sites import Request
     from isomorph.extraction.reported_node import reported_node
     from isomorph.reporters.extraction_readme import readme
 
     options = with_keywords(options or PairOptions(), keywords)
-    runtime = options.runtime
-    config = CheckConfig(
-        dims=dims or {},
-        seed=seed,
-        bind_inputs=options.bind_inputs,
-        bind_outputs=options.bind_outputs,
-        layouts=options.axis_orders,
-        on_progress=progress,
-    )
+    config = check_config(options, dims=dims or {}, seed=seed, on_progress=progress)
     if node is None and report is not None:
         node = reported_node(Path(report))
-    with open_loader(
+    with open_models(
+        reference,
+        candidate,
+        trust=trust,
         in_process=in_process,
-        runtime=runtime,
-        options=load_options(
-            reference, candidate, trust=trust, state=runtime.state, ops=runtime.ops
-        ),
+        runtime=options.runtime,
         inputs=inputs,
         on_progress=progress,
-    ) as loader:
-        loader.warm(reference, candidate)
-        left, right = open_pair(loader, reference, candidate)
-        given = loader.sample(left.model.graph.inputs)
+    ) as (left, right, given):
         request = Request(
             reference=left,
             candidate=right,
             given=given,
             options=config,
             node=node,
-            ops=tuple(runtime.ops),
+            ops=tuple(options.runtime.ops),
         )
         return cut_out(request, Path(output), readme)

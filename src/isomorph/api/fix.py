@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from isomorph.api.environment import load_options, open_loader
+from isomorph.api.environment import check_config, open_models, trusted_names
 from isomorph.api.option_keywords import with_keywords
 from isomorph.api.options import PairOptions
 from isomorph.core.budgets import stated_budgets
@@ -45,8 +45,6 @@ def fix(
     Without a candidate, ``reference`` is a report of ``check`` in JSON: its models are repaired.
     Faults that it located are not searched for again, unless a model or the inputs have changed.
     """
-    from isomorph.checking.config import CheckConfig
-    from isomorph.checking.dispatch import open_pair
     from isomorph.repair.deliver import write_float_repair, write_repair
 
     options = with_keywords(options or PairOptions(), keywords)
@@ -56,29 +54,23 @@ def fix(
 
         report, reference, candidate = reported_models(Path(reference))
         options = _as_reported(options, report)
-    config = CheckConfig(
+    config = check_config(
+        options,
         dims=dims or {},
         budgets=stated_budgets(budget),
         seed=seed,
-        bind_inputs=options.bind_inputs,
-        bind_outputs=options.bind_outputs,
-        layouts=options.axis_orders,
-        trusted=tuple(str(each) for each in (reference, candidate) if trust),
+        trusted=trusted_names(reference, candidate, trust=trust),
         on_progress=progress,
     )
-    runtime = options.runtime
-    with open_loader(
+    with open_models(
+        reference,
+        candidate,
+        trust=trust,
         in_process=in_process,
-        runtime=runtime,
-        options=load_options(
-            reference, candidate, trust=trust, state=runtime.state, ops=runtime.ops
-        ),
+        runtime=options.runtime,
         inputs=inputs,
         on_progress=progress,
-    ) as loader:
-        loader.warm(reference, candidate)
-        left, right = open_pair(loader, reference, candidate)
-        given = loader.sample(left.model.graph.inputs)
+    ) as (left, right, given):
         path = Path(output) if output is not None else None
         if keep_float is None:
             return write_repair(left, right, given, config, path, report=report)

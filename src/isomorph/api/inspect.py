@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isomorph.api.environment import load_options, open_loader
+from isomorph.api.environment import open_loader
+from isomorph.api.options import RuntimeOptions
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model
@@ -20,8 +21,8 @@ def inspect(
     state: str | Path | None = None,
 ) -> Model:
     """What a model is: its graph, constants, quantization and where its nodes came from."""
-    stated = load_options(model, trust=trust, state=state)
-    with open_loader(in_process=in_process, options=stated) as loader:
+    runtime = RuntimeOptions(state=state)
+    with open_loader(model, trust=trust, in_process=in_process, runtime=runtime) as loader:
         return loader.load(model)
 
 
@@ -36,7 +37,7 @@ def diff(
     """What two models declare, next to each other: signatures, opsets, quantization."""
     from isomorph.match.signature_diff import diff_signatures
 
-    stated = load_options(reference, candidate, trust=trust, state=state)
-    with open_loader(in_process=in_process, options=stated) as loader:
+    runtime, both = RuntimeOptions(state=state), (reference, candidate)
+    with open_loader(*both, trust=trust, in_process=in_process, runtime=runtime) as loader:
         ref, cand = loader.open("reference", reference), loader.open("candidate", candidate)
         return diff_signatures(ref, cand)

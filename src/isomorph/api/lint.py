@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isomorph.api.environment import load_options, open_loader
+from isomorph.api.environment import open_loader
+from isomorph.api.options import RuntimeOptions
 
 if TYPE_CHECKING:
     from isomorph.api.options import Progress
@@ -35,8 +36,9 @@ def lint(
     worker = ConverterWorker()
     try:
         with open_loader(
-            in_process=False,
-            options=load_options(model, trust=trust, state=state),
+            model,
+            trust=trust,
+            runtime=RuntimeOptions(state=state),
             inputs=inputs,
             on_progress=progress,
         ) as loader:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
-from isomorph.api.environment import load_options, open_loader
+from isomorph.api.environment import open_model
 from isomorph.api.option_keywords import with_keywords
 from isomorph.api.options import RuntimeOptions
 
@@ -33,15 +33,14 @@ def run(
     from isomorph.checking.loader import trace
 
     options = with_keywords(options or RuntimeOptions(), keywords)
-    with open_loader(
+    with open_model(
+        model,
+        trust=trust,
         in_process=in_process,
         runtime=options,
-        options=load_options(model, trust=trust, state=options.state, ops=options.ops),
         inputs=inputs,
         on_progress=progress,
-    ) as loader:
-        handle = loader.open("candidate", model)
-        given = loader.sample(handle.model.graph.inputs)
+    ) as (handle, given):
         return trace(
             handle,
             given,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from isomorph.api.environment import load_options, open_loader
+from isomorph.api.environment import open_model
 from isomorph.api.option_keywords import with_keywords
 from isomorph.api.options import RuntimeOptions
 
@@ -40,19 +40,17 @@ def trace(
     from isomorph.store.trace_files import save_record
 
     options = with_keywords(options or RuntimeOptions(), keywords)
-    with open_loader(
+    with open_model(
+        model,
+        trust=trust,
         in_process=in_process,
         runtime=options,
-        options=load_options(model, trust=trust, state=options.state, ops=options.ops),
         inputs=inputs,
         on_progress=progress,
-    ) as loader:
-        handle = loader.open("candidate", model)
+    ) as (handle, given):
         graph = handle.model.graph
-        given = (
-            loader.sample(graph.inputs) or generated_samples(handle, graph, (), dims or {}, seed)[0]
-        )
-        made = record(handle, given.feeds, seed=seed, oracle=oracle, on_progress=progress)
+        sample = given or generated_samples(handle, graph, (), dims or {}, seed)[0]
+        made = record(handle, sample.feeds, seed=seed, oracle=oracle, on_progress=progress)
         if output is not None:
             save_record(made, Path(output))
         return made
