@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from isomorph.cli import options
 from isomorph.cli.parameters import Option
-from isomorph.cli.textwrap import wrapped
 from isomorph.reporters.table import columns
+from isomorph.reporters.textwrap import wrapped
 
 if TYPE_CHECKING:
     from isomorph.api.doctor import Diagnosis

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from isomorph.cli import options
-from isomorph.cli.option_groups import InputFlags, LoadFlags, PairFlags, arguments
+from isomorph.cli.option_groups import InputFlags, LoadFlags, PairFlags, options_of
 from isomorph.cli.parameters import Argument, Option
 
 if TYPE_CHECKING:
@@ -52,10 +52,7 @@ def extract(
             node=node,
             report=report,
             progress=progress,
-            **arguments(
-                api.PairOptions,
-                {**input_flags.options, **pair_flags.options, **load_flags.options},
-            ),
+            **options_of(input_flags, pair_flags, load_flags),
         )
     write("\n".join(printable(line, limit=2000) for line in lines(found)), None)
     return found.exit_code

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from isomorph.cli import options
-from isomorph.cli.option_groups import InputFlags, LoadFlags, PairFlags, arguments
+from isomorph.cli.option_groups import InputFlags, LoadFlags, PairFlags, options_of
 from isomorph.cli.parameters import Argument, Option
 
 
@@ -60,11 +60,11 @@ def fix(
     from isomorph import api
     from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
-    from isomorph.cli.textwrap import wrapped
     from isomorph.core.errors import UsageError
     from isomorph.core.escaping import printable
     from isomorph.reporters.repair_document import document
     from isomorph.reporters.repair_text import lines
+    from isomorph.reporters.textwrap import wrapped
 
     if format_ not in {"text", "json"}:
         raise UsageError(
@@ -82,10 +82,7 @@ def fix(
             budget=options.budgets(budget),
             keep_float=keep_float,
             progress=progress,
-            **arguments(
-                api.PairOptions,
-                {**input_flags.options, **pair_flags.options, **load_flags.options},
-            ),
+            **options_of(input_flags, pair_flags, load_flags),
         )
     if format_ == "json":
         from isomorph.reporters.json import as_json

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from isomorph.cli.parameters import Argument, Option, Parameter
-from isomorph.cli.textwrap import NARROWEST, USUAL
+from isomorph.reporters.textwrap import NARROWEST, USUAL
 
 _HELP = ("-h, --help", "Show this message and exit.")
 _WIDEST_TERM = 30

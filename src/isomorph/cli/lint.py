@@ -16,10 +16,7 @@ def lint(
     to: Annotated[
         str | None, Option("--to", metavar="FORMAT", help="The format it is to be converted to.")
     ] = None,
-    quantize: Annotated[
-        str | None,
-        Option("--quantize", metavar="WIDTH", help="float16, dynamic, int8 or int16x8."),
-    ] = None,
+    quantize: options.Quantize = None,
     ignore: Annotated[
         list[str] | None,
         Option("--ignore", metavar="CODE,…", help="Codes or checks to leave out."),
@@ -44,21 +41,20 @@ def lint(
     from isomorph import api
     from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
-    from isomorph.cli.textwrap import wrapped
     from isomorph.core.escaping import printable
     from isomorph.reporters import lint_formats
     from isomorph.reporters.json import as_json
+    from isomorph.reporters.textwrap import wrapped
     from isomorph.store.targets import check_target
 
     options.require_choice("--format", format, FORMATS)
     check_target(output, model, inputs)
-    codes = tuple(code for word in ignore or () for code in word.split(",") if code)
     with Progress() as progress:
         found = api.lint(
             model,
             to=to,
             quantize=quantize,
-            ignore=codes,
+            ignore=options.separated(ignore),
             inputs=inputs,
             trust=trust,
             state=state,

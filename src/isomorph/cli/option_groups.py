@@ -3,47 +3,69 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import Field, dataclass, fields, is_dataclass
 from functools import wraps
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
-from isomorph.api.options import CheckOptions, Limits, PairOptions, RuntimeOptions
 from isomorph.cli import options as cli_options
 
-_KEYWORDS = ("inputs", "data", "dims", "budget", "seed", "trust", "in_process")
-"""What the verbs take as keywords of their own."""
+
+class Flags:
+    """A group of options: a dataclass with one field for each."""
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options that the user gave, as keyword arguments of the API.
+
+        The API, or a project file, supplies the others.
+        """
+        found = {}
+        for field, name, parse in _keywords(type(self)):
+            value = getattr(self, field.name)
+            parsed = value if parse is None else parse(value)
+            if value != field.default and parsed is not None and parsed != {}:
+                found[name] = parsed
+        return found
+
+    @classmethod
+    def keywords(cls) -> set[str]:
+        """The names of the keyword arguments that the group can set."""
+        return {name for _, name, _ in _keywords(cls)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InputFlags:
+def _keywords(group: Any) -> Iterator[tuple[Field[Any], str, Callable[[Any], Any] | None]]:  # noqa: ANN401
+    """The fields of a group, each with the keyword that it sets and the parser of its value."""
+    hints = get_type_hints(group, include_extras=True)
+    for field in fields(group):
+        _, declared = get_args(hints[field.name])
+        yield field, declared.sets or field.name, declared.parse
+
+
+def options_of(*groups: Flags) -> dict[str, Any]:
+    """The options of several groups, as keyword arguments of the API."""
+    return {name: value for group in groups for name, value in group.options.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputFlags(Flags):
     """Inputs, sizes of dynamic axes and the seed."""
 
     inputs: cli_options.Inputs = None
     dim: cli_options.Dim = None
     seed: cli_options.Seed = None
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options that the user gave, as keyword arguments of the API."""
-        return given(inputs=self.inputs, dims=cli_options.dims(self.dim), seed=self.seed)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuntimeFlags:
+@dataclass(frozen=True, kw_only=True)
+class RuntimeFlags(Flags):
     """Runtime and settings of a command with one model."""
 
     runtime: cli_options.RuntimeName = None
     setting: cli_options.OneSetting = None
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options that the user gave, as keyword arguments of the API."""
-        return given(runtime=self.runtime, settings=cli_options.settings(self.setting))
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairFlags:
+@dataclass(frozen=True, kw_only=True)
+class PairFlags(Flags):
     """Runtimes of both models, and how their inputs and outputs correspond."""
 
     runtime: cli_options.Runtime = None
@@ -52,20 +74,9 @@ class PairFlags:
     bind_output: cli_options.BindOutput = None
     layout: cli_options.Layout = None
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options that the user gave, as keyword arguments of the API."""
-        return given(
-            runtime=cli_options.runtimes(self.runtime),
-            settings=cli_options.settings(self.setting),
-            bind_inputs=cli_options.bindings("--bind-input", self.bind_input),
-            bind_outputs=cli_options.bindings("--bind-output", self.bind_output),
-            layouts=cli_options.layouts(self.layout),
-        )
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadFlags:
+@dataclass(frozen=True, kw_only=True)
+class LoadFlags(Flags):
     """Permissions and resources for loading and running models."""
 
     trust: cli_options.Trust = False
@@ -75,36 +86,59 @@ class LoadFlags:
     memory: cli_options.Memory = None
     timeout: cli_options.Timeout = None
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options that the user gave, as keyword arguments of the API."""
-        return given(
-            trust=self.trust or None,
-            state=self.state,
-            ops=self.ops,
-            in_process=self.in_process or None,
-            memory=cli_options.memory_bytes(self.memory),
-            timeout=cli_options.seconds(self.timeout),
-        )
+
+@dataclass(frozen=True, kw_only=True)
+class SampleFlags(Flags):
+    """A test set with its metric, sizes to try, and budgets."""
+
+    data: cli_options.Data = None
+    metric: cli_options.Metric = None
+    dims: cli_options.Sizes = None
+    budget: cli_options.Budget = None
 
 
-def arguments(
-    kind: type[CheckOptions | PairOptions | RuntimeOptions], stated: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The stated options as keywords of a verb, grouped in the ``kind`` of options it takes."""
-    left = dict(stated)
-    keywords = {name: left.pop(name) for name in _KEYWORDS if name in left}
-    limits = Limits(**{name: left.pop(name) for name in ("memory", "timeout") if name in left})
-    loading = {name: left.pop(name) for name in ("settings", "state", "ops") if name in left}
-    runtime = RuntimeOptions(name=left.pop("runtime", None), limits=limits, **loading)
-    if issubclass(kind, RuntimeOptions):
-        return {**keywords, "options": runtime}
-    return {**keywords, "options": kind(runtime=runtime, **left)}
+@dataclass(frozen=True, kw_only=True)
+class CheckFlags(Flags):
+    """How far a check goes, and how its result is judged."""
+
+    locate: cli_options.Locate = None
+    align: cli_options.Align = None
+    quantization: cli_options.Quantization = None
+    profile: cli_options.Profile = None
+    baseline: cli_options.Baseline = None
+    pair: cli_options.Pair = None
+    strict: cli_options.Strict = False
+    only_given: cli_options.OnlyGiven = False
 
 
-def given(**options: Any) -> dict[str, Any]:  # noqa: ANN401
-    """The options that have a value; the API or a project file supplies the others."""
-    return {name: value for name, value in options.items() if value is not None and value != {}}
+@dataclass(frozen=True, kw_only=True)
+class TargetFlags(Flags):
+    """The target of a conversion."""
+
+    to: cli_options.To = None
+    quantize: cli_options.Quantize = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RouteFlags(Flags):
+    """How a conversion is made."""
+
+    data: cli_options.CalibrationData = None
+    via: cli_options.Via = None
+    opset: cli_options.Opset = None
+    repair: cli_options.Repair = False
+    keep: cli_options.Keep = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConvertLoadFlags(Flags):
+    """Sizes to try, permissions and resources of a conversion."""
+
+    dims: cli_options.Sizes = None
+    trust: cli_options.Trust = False
+    state: cli_options.State = None
+    memory: cli_options.Memory = None
+    timeout: cli_options.Timeout = None
 
 
 def expand_options(command: Callable[..., int]) -> Callable[..., int]:

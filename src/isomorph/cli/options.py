@@ -1,4 +1,4 @@
-"""Command-line options that several commands share, and their parsers."""
+"""Command-line options that several commands share, their parsers, and what they set in the API."""
 
 from __future__ import annotations
 
@@ -11,81 +11,6 @@ from typing import Annotated
 from isomorph.cli.parameters import Argument, Option
 from isomorph.core.budgets import is_budget
 from isomorph.core.errors import UsageError
-
-ModelWord = Annotated[
-    str, Argument(metavar="MODEL", help="A model file, or package.module:factory with --trust.")
-]
-Inputs = Annotated[
-    Path | None,
-    Option("--inputs", help="Arrays by input name: .npz, .npy, .safetensors, or a JSON report's."),
-]
-Runtime = Annotated[
-    list[str] | None,
-    Option("--runtime", metavar="[SIDE=]NAME", help="Run here instead of the usual runtime."),
-]
-RuntimeName = Annotated[
-    str | None, Option("--runtime", metavar="NAME", help="Instead of the usual runtime.")
-]
-Setting = Annotated[
-    list[str] | None,
-    Option("--set", metavar="[SIDE.]KEY=VALUE", help="A setting of the runtime; repeatable."),
-]
-OneSetting = Annotated[
-    list[str] | None,
-    Option("--set", metavar="KEY=VALUE", help="A setting of the runtime; repeatable."),
-]
-Dim = Annotated[
-    list[str] | None, Option("--dim", metavar="AXIS=SIZE", help="The size of a dynamic axis.")
-]
-Sizes = Annotated[
-    list[str] | None,
-    Option("--dims", metavar="AXIS=SIZE,…", help="Further sizes of a dynamic axis to try."),
-]
-Budget = Annotated[
-    list[str] | None,
-    Option("--budget", metavar="[OUTPUT=]NUMBER", help="An absolute budget of your own."),
-]
-BindInput = Annotated[
-    list[str] | None,
-    Option("--bind-input", metavar="REF=CAND", help="These two inputs are the same."),
-]
-BindOutput = Annotated[
-    list[str] | None,
-    Option("--bind-output", metavar="REF=CAND", help="These two outputs are the same."),
-]
-Layout = Annotated[
-    list[str] | None,
-    Option("--layout", metavar="NAME=AXES", help="How the candidate orders a tensor's axes."),
-]
-Seed = Annotated[
-    int | None, Option("--seed", min=0, help="Seed of every random choice; without it, 0.")
-]
-Trust = Annotated[
-    bool, Option("--trust", help="Allow files and factories that run code when opened.")
-]
-State = Annotated[Path | None, Option("--state", help="Weights (safetensors) for a factory.")]
-Ops = Annotated[
-    list[str] | None,
-    Option("--ops", metavar="MODULE", help="What custom operators mean (isomorph.op); --trust."),
-]
-InProcess = Annotated[bool, Option("--in-process", help="No worker processes: for debugging only.")]
-Memory = Annotated[
-    str | None, Option("--memory", metavar="SIZE", help="Most memory per worker, as in 4GiB.")
-]
-Timeout = Annotated[
-    float | None,
-    Option(
-        "--timeout",
-        metavar="SECONDS",
-        help="Most time of a worker for one run of a model; time without a core does not count.",
-    ),
-]
-Format = Annotated[str, Option("--format", help="terminal, html, json, junit, sarif, …")]
-Output = Annotated[Path | None, Option("--output", "-o", help="Write the report to this file.")]
-Folder = Annotated[
-    Path, Option("--output", "-o", metavar="DIR", help="The folder to write; a new one.")
-]
-Debug = Annotated[bool, Option("--debug", help="Show a traceback when something fails.")]
 
 SIDES = ("reference", "candidate")
 _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
@@ -182,6 +107,11 @@ def seconds(value: float | None) -> float | None:
     return value
 
 
+def separated(words: Sequence[str] | None) -> tuple[str, ...]:
+    """The parts of every word, which commas separate."""
+    return tuple(part for word in words or () for part in word.split(",") if part)
+
+
 def require_choice(flag: str, word: str, known: Sequence[str]) -> str:
     """The value, if it is one of the known ones."""
     if word not in known:
@@ -203,3 +133,202 @@ def _assignments(
 
 def _bad(flag: str, word: str, expected: str) -> UsageError:
     return UsageError("BAD_OPTION", f"{flag} {word!r} cannot be read", why=f"expected {expected}")
+
+
+ModelWord = Annotated[
+    str, Argument(metavar="MODEL", help="A model file, or package.module:factory with --trust.")
+]
+Inputs = Annotated[
+    Path | None,
+    Option("--inputs", help="Arrays by input name: .npz, .npy, .safetensors, or a JSON report's."),
+]
+Runtime = Annotated[
+    list[str] | None,
+    Option(
+        "--runtime",
+        metavar="[SIDE=]NAME",
+        help="Run here instead of the usual runtime.",
+        parse=runtimes,
+    ),
+]
+RuntimeName = Annotated[
+    str | None, Option("--runtime", metavar="NAME", help="Instead of the usual runtime.")
+]
+Setting = Annotated[
+    list[str] | None,
+    Option(
+        "--set",
+        metavar="[SIDE.]KEY=VALUE",
+        help="A setting of the runtime; repeatable.",
+        sets="settings",
+        parse=settings,
+    ),
+]
+OneSetting = Annotated[
+    list[str] | None,
+    Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="A setting of the runtime; repeatable.",
+        sets="settings",
+        parse=settings,
+    ),
+]
+Dim = Annotated[
+    list[str] | None,
+    Option(
+        "--dim", metavar="AXIS=SIZE", help="The size of a dynamic axis.", sets="dims", parse=dims
+    ),
+]
+Sizes = Annotated[
+    list[str] | None,
+    Option(
+        "--dims",
+        metavar="AXIS=SIZE,…",
+        help="Further sizes of a dynamic axis to try.",
+        sets="sizes",
+        parse=sizes,
+    ),
+]
+Budget = Annotated[
+    list[str] | None,
+    Option(
+        "--budget", metavar="[OUTPUT=]NUMBER", help="An absolute budget of your own.", parse=budgets
+    ),
+]
+BindInput = Annotated[
+    list[str] | None,
+    Option(
+        "--bind-input",
+        metavar="REF=CAND",
+        help="These two inputs are the same.",
+        sets="bind_inputs",
+        parse=lambda words: bindings("--bind-input", words),
+    ),
+]
+BindOutput = Annotated[
+    list[str] | None,
+    Option(
+        "--bind-output",
+        metavar="REF=CAND",
+        help="These two outputs are the same.",
+        sets="bind_outputs",
+        parse=lambda words: bindings("--bind-output", words),
+    ),
+]
+Layout = Annotated[
+    list[str] | None,
+    Option(
+        "--layout",
+        metavar="NAME=AXES",
+        help="How the candidate orders a tensor's axes.",
+        sets="layouts",
+        parse=layouts,
+    ),
+]
+Seed = Annotated[
+    int | None, Option("--seed", min=0, help="Seed of every random choice; without it, 0.")
+]
+Trust = Annotated[
+    bool, Option("--trust", help="Allow files and factories that run code when opened.")
+]
+State = Annotated[Path | None, Option("--state", help="Weights (safetensors) for a factory.")]
+Ops = Annotated[
+    list[str] | None,
+    Option("--ops", metavar="MODULE", help="What custom operators mean (isomorph.op); --trust."),
+]
+InProcess = Annotated[bool, Option("--in-process", help="No worker processes: for debugging only.")]
+Memory = Annotated[
+    str | None,
+    Option(
+        "--memory", metavar="SIZE", help="Most memory per worker, as in 4GiB.", parse=memory_bytes
+    ),
+]
+Timeout = Annotated[
+    float | None,
+    Option(
+        "--timeout",
+        metavar="SECONDS",
+        help="Most time of a worker for one run of a model; time without a core does not count.",
+        parse=seconds,
+    ),
+]
+Format = Annotated[str, Option("--format", help="terminal, html, json, junit, sarif, …")]
+Output = Annotated[Path | None, Option("--output", "-o", help="Write the report to this file.")]
+Folder = Annotated[
+    Path, Option("--output", "-o", metavar="DIR", help="The folder to write; a new one.")
+]
+Debug = Annotated[bool, Option("--debug", help="Show a traceback when something fails.")]
+Data = Annotated[
+    Path | None,
+    Option("--data", help="Many samples: a folder of array files, or one with a sample axis."),
+]
+Metric = Annotated[
+    str | None,
+    Option(
+        "--metric",
+        metavar="MODULE:FUNCTION",
+        help="Your own measure (outputs, sample) → number, over --data; with --trust.",
+    ),
+]
+Locate = Annotated[
+    bool | None,
+    Option(
+        "--locate/--no-locate",
+        help="Name the faulty nodes of a divergence, which is the default, or do not.",
+    ),
+]
+Align = Annotated[
+    bool | None,
+    Option(
+        "--align/--no-align",
+        help="Pair every tensor of the two graphs; without it, where faulty nodes are sought.",
+    ),
+]
+Quantization = Annotated[
+    bool | None,
+    Option(
+        "--quantization/--no-quantization",
+        help="Measure every quantized tensor, or none; without it, up to a few hundred.",
+    ),
+]
+Profile = Annotated[
+    bool | None,
+    Option(
+        "--profile/--no-profile",
+        help="Keep the error of every node, for a page; html does, json where it localizes.",
+    ),
+]
+Baseline = Annotated[
+    Path | None, Option("--baseline", help="Divergences that were accepted (isomorph accept).")
+]
+Pair = Annotated[
+    str | None, Option("--pair", help="The name under which the baseline knows these two.")
+]
+Strict = Annotated[bool, Option("--strict", help="Exit 1 for a fault that rounding hides, too.")]
+OnlyGiven = Annotated[
+    bool, Option("--only-given", help="Ask about the given inputs alone, not the whole function.")
+]
+To = Annotated[
+    str | None,
+    Option("--to", metavar="FORMAT", help="The target, if the suffix of DST does not name it."),
+]
+Quantize = Annotated[
+    str | None, Option("--quantize", metavar="WIDTH", help="float16, dynamic, int8 or int16x8.")
+]
+CalibrationData = Annotated[
+    Path | None,
+    Option("--data", help="Real samples: they calibrate int8, and the proof is made on them."),
+]
+Via = Annotated[
+    list[str] | None,
+    Option(
+        "--via",
+        metavar="STOP,…",
+        help="Formats or converters on the way, in their order.",
+        parse=separated,
+    ),
+]
+Opset = Annotated[int | None, Option("--opset", min=1, help="The opset of an ONNX file.")]
+Repair = Annotated[bool, Option("--repair", help="Repair a faulty hop, as fix does, and go on.")]
+Keep = Annotated[bool, Option("--keep", help="Write the model even where it is not proven.")]

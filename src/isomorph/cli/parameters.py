@@ -15,7 +15,11 @@ _WORDS = {int: "<int>", float: "<float>", Path: "<path>", str: "<str>"}
 
 
 class Option:
-    """An option by its names: ``--seed``, ``--output`` and ``-o``, ``--locate/--no-locate``."""
+    """An option by its names: ``--seed``, ``--output`` and ``-o``, ``--locate/--no-locate``.
+
+    ``sets`` is the keyword of the API that it sets, where that is not the name of the parameter,
+    and ``parse`` makes the value of the keyword from that of the option.
+    """
 
     def __init__(
         self,
@@ -24,9 +28,12 @@ class Option:
         metavar: str | None = None,
         min: int | None = None,  # noqa: A002
         max: int | None = None,  # noqa: A002
+        sets: str | None = None,
+        parse: Callable[[Any], Any] | None = None,
     ) -> None:
         self.names, self.help, self.metavar = names, help, metavar
         self.least, self.most = min, max
+        self.sets, self.parse = sets, parse
 
 
 class Argument:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isomorph.cli.option_groups import arguments
 from isomorph.cli.output import show_report, show_report_on_interrupt, write
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.escaping import printable
@@ -125,7 +124,7 @@ def _checked(
                 pair.reference,
                 pair.candidate,
                 progress=progress,
-                **arguments(api.CheckOptions, {**options, "pair": pair.name}),
+                **{**options, "pair": pair.name},
             )
     except IsomorphError as error:
         # Printed immediately: most report formats have no field for it.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from isomorph.cli import options
-from isomorph.cli.option_groups import InputFlags, LoadFlags, RuntimeFlags, arguments
+from isomorph.cli.option_groups import InputFlags, LoadFlags, RuntimeFlags, options_of
 from isomorph.cli.parameters import Option
 from isomorph.core.escaping import printable
 from isomorph.reporters.table import columns, shape_text
@@ -50,10 +50,7 @@ def run(
             fetch=tuple(fetch or ()),
             everything=everything,
             progress=progress,
-            **arguments(
-                api.RuntimeOptions,
-                {**input_flags.options, **runtime_flags.options, **load_flags.options},
-            ),
+            **options_of(input_flags, runtime_flags, load_flags),
         )
         if output is not None:
             progress("writing", str(output))

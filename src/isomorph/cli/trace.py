@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from isomorph.cli import options
-from isomorph.cli.option_groups import InputFlags, LoadFlags, RuntimeFlags, arguments
+from isomorph.cli.option_groups import InputFlags, LoadFlags, RuntimeFlags, options_of
 from isomorph.cli.parameters import Option
 
 if TYPE_CHECKING:
@@ -44,10 +44,7 @@ def trace(
             output=output,
             oracle=oracle,
             progress=progress,
-            **arguments(
-                api.RuntimeOptions,
-                {**input_flags.options, **runtime_flags.options, **load_flags.options},
-            ),
+            **options_of(input_flags, runtime_flags, load_flags),
         )
     write("\n".join(printable(line, limit=2000) for line in lines(record, output)), None)
     return 0

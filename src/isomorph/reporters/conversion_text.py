@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from isomorph.core.conversion import AS_IS, HopStatus
@@ -122,6 +122,13 @@ def _short(text: str) -> str:
     """One line of it; the report has the whole."""
     line = " ".join(text.split())
     return line if len(line) <= _MOST_CHARACTERS else f"{line[:_MOST_CHARACTERS]}…"
+
+
+def route_lines(routes: Iterable[Route]) -> Iterator[str]:
+    """Each planned route, with what to install for it."""
+    for route in routes:
+        missing = f"  (not installed: {'; '.join(route.missing)})" if route.missing else ""
+        yield f"{route.words}{missing}"
 
 
 def _measured(report: Report) -> Iterator[str]:

@@ -1,6 +1,27 @@
+import inspect
+
 import pytest
 
+from isomorph import api
+from isomorph.api.option_keywords import (
+    CheckKeywords,
+    ConvertKeywords,
+    PairKeywords,
+    RuntimeKeywords,
+)
 from isomorph.cli import options
+from isomorph.cli.option_groups import (
+    CheckFlags,
+    ConvertLoadFlags,
+    InputFlags,
+    LoadFlags,
+    PairFlags,
+    RouteFlags,
+    RuntimeFlags,
+    SampleFlags,
+    TargetFlags,
+    options_of,
+)
 from isomorph.core.errors import UsageError
 
 
@@ -75,3 +96,36 @@ def test_a_memory_that_cannot_be_read(given):
 def test_a_deadline_that_is_none(given):
     with pytest.raises(UsageError, match="--timeout"):
         options.seconds(given)
+
+
+def test_a_group_states_what_was_given_under_the_names_of_the_api():
+    flags = PairFlags(runtime=["onnxruntime"], bind_output=["a=b"], layout=["x=0,2,1"])
+    assert flags.options == {
+        "runtime": "onnxruntime",
+        "bind_outputs": {"a": "b"},
+        "layouts": {"x": (0, 2, 1)},
+    }
+    assert PairFlags().options == {}
+
+
+def test_a_switch_that_is_turned_off_is_given():
+    assert CheckFlags(locate=False).options == {"locate": False}
+    assert CheckFlags(strict=True).options == {"strict": True}
+    assert options_of(LoadFlags(trust=True), InputFlags(seed=0)) == {"trust": True, "seed": 0}
+
+
+@pytest.mark.parametrize(
+    ("verb", "keywords", "groups"),
+    [
+        (api.check, CheckKeywords, (InputFlags, SampleFlags, PairFlags, CheckFlags, LoadFlags)),
+        (api.fix, PairKeywords, (InputFlags, PairFlags, LoadFlags)),
+        (api.extract, PairKeywords, (InputFlags, PairFlags, LoadFlags)),
+        (api.run, RuntimeKeywords, (InputFlags, RuntimeFlags, LoadFlags)),
+        (api.trace, RuntimeKeywords, (InputFlags, RuntimeFlags, LoadFlags)),
+        (api.convert, ConvertKeywords, (TargetFlags, RouteFlags, InputFlags, ConvertLoadFlags)),
+    ],
+)
+def test_every_option_of_a_command_is_a_keyword_of_its_verb(verb, keywords, groups):
+    known = {*inspect.signature(verb).parameters, *keywords.__annotations__}
+    for group in groups:
+        assert group.keywords() <= known

@@ -1,6 +1,6 @@
 """Lines as wide as the terminal."""
 
-from isomorph.cli.textwrap import wrapped
+from isomorph.reporters.textwrap import wrapped
 
 
 def test_what_follows_a_word_hangs_below_itself(monkeypatch):
