@@ -23,6 +23,7 @@ from importlib.util import find_spec
 from isomorph import registry
 from isomorph.core.cpu import this_cpu
 from isomorph.core.errors import IsomorphError
+from isomorph.core.installation import InstallationItem, InstallationStatus
 from isomorph.sessions.host import Limits
 from isomorph.store.tempdirs import TempDirs
 from isomorph.version import VERSION
@@ -43,22 +44,6 @@ _CPU_FEATURES = ("avx", "avx2", "fma", "avx512f", "avx512_vnni", "avx_vnni", "av
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Diagnosis:
-    """One line of the doctor's.
-
-    ``status``: ``ok``, ``missing`` (an extra would bring it), ``old`` (below what is needed) or
-    ``broken`` (installed, and fails). ``version`` is None where nothing is installed.
-    """
-
-    kind: str
-    name: str
-    version: str | None
-    status: str
-    detail: str = ""
-    advice: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Requirement:
     """A package that isomorph, or one of its extras, asks for."""
 
@@ -69,7 +54,7 @@ class Requirement:
 
 def doctor(
     progress: Callable[[str, str], None] | None = None, *, imports: bool = False
-) -> tuple[Diagnosis, ...]:
+) -> tuple[InstallationItem, ...]:
     """Every package, extension and fact of the machine that a check may depend on.
 
     With ``imports``, every installed package is imported, too; one that fails is broken.
@@ -78,7 +63,7 @@ def doctor(
     packages = tuple(map(_package, requirements()))
     if imports:
 
-        def examine(package: Diagnosis) -> Diagnosis:
+        def examine(package: InstallationItem) -> InstallationItem:
             report("importing, each in its own process", package.name)
             return _imported(package)
 
@@ -107,23 +92,32 @@ def requirements() -> tuple[Requirement, ...]:
     return tuple(found)
 
 
-def _package(required: Requirement) -> Diagnosis:
+def _package(required: Requirement) -> InstallationItem:
     name, version = _installed(required.package)
-    line = f"pip install 'isomorph[{required.extra}]'" if required.extra else "pip install isomorph"
+    found = InstallationItem(
+        kind="package",
+        name=name,
+        version=version,
+        status=InstallationStatus.OK,
+        detail=f"extra {required.extra}" if required.extra else "base",
+        extra=required.extra,
+    )
     if version is None:
-        return Diagnosis(kind="package", name=required.package, version=None, status="missing",
-                         detail=_extra(required), advice=line)  # fmt: skip
+        whole = f"'isomorph[{required.extra}]'" if required.extra else "isomorph"
+        return replace(found, status=InstallationStatus.MISSING, advice=f"pip install {whole}")
     if required.minimum and _numbers(version) < _numbers(required.minimum):
-        return Diagnosis(kind="package", name=name, version=version, status="old",
-                         detail=f"{_extra(required)}; at least {required.minimum} is needed",
-                         advice=f"pip install --upgrade '{name}>={required.minimum}'")  # fmt: skip
-    return Diagnosis(kind="package", name=name, version=version, status="ok",
-                     detail=_extra(required))  # fmt: skip
+        return replace(
+            found,
+            status=InstallationStatus.OLD,
+            detail=f"{found.detail}; at least {required.minimum} is needed",
+            advice=f"pip install --upgrade '{name}>={required.minimum}'",
+        )
+    return found
 
 
-def _imported(package: Diagnosis) -> Diagnosis:
+def _imported(package: InstallationItem) -> InstallationItem:
     """The same package, broken if its version is right and its import fails."""
-    if package.status != "ok":
+    if package.status is not InstallationStatus.OK:
         return package
     module = _module(package.name)
     trouble = import_in_subprocess(module)
@@ -131,14 +125,10 @@ def _imported(package: Diagnosis) -> Diagnosis:
         return package
     return replace(
         package,
-        status="broken",
+        status=InstallationStatus.BROKEN,
         detail=f"import {module}: {trouble}",
         advice=f"pip install --force-reinstall {package.name}=={package.version}",
     )
-
-
-def _extra(required: Requirement) -> str:
-    return f"extra {required.extra}" if required.extra else "base"
 
 
 def _installed(package: str) -> tuple[str, str | None]:
@@ -193,15 +183,19 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version.partition("+")[0])[:3])
 
 
-def _machine() -> Iterator[Diagnosis]:
-    yield Diagnosis(kind="machine", name="isomorph", version=VERSION, status="ok")
-    yield Diagnosis(kind="machine", name="python", version=platform.python_version(), status="ok",
-                    detail=f"{platform.system()} {platform.machine()}")  # fmt: skip
-    features = _cpu_features()
+def _machine() -> Iterator[InstallationItem]:
+    yield _machine_item("isomorph", version=VERSION)
+    system = f"{platform.system()} {platform.machine()}"
+    yield _machine_item("python", version=platform.python_version(), detail=system)
+    features = " ".join(_cpu_features()) or "features not read"
     # Which kernels a runtime picks depends on these, and so do the last bits of its results.
-    yield Diagnosis(kind="machine", name="cpu", version=None, status="ok",
-                    detail=f"{os.cpu_count()} cores, {' '.join(features) or 'features not read'}",
-                    )  # fmt: skip
+    yield _machine_item("cpu", detail=f"{os.cpu_count()} cores, {features}")
+
+
+def _machine_item(name: str, *, version: str | None = None, detail: str = "") -> InstallationItem:
+    return InstallationItem(
+        kind="machine", name=name, version=version, status=InstallationStatus.OK, detail=detail
+    )
 
 
 def _cpu_features() -> tuple[str, ...]:
@@ -209,49 +203,52 @@ def _cpu_features() -> tuple[str, ...]:
     return tuple(feature for feature in _CPU_FEATURES if feature in here)
 
 
-def _worker() -> Diagnosis:
+def _worker() -> InstallationItem:
     """Start one worker process and exchange one message with it."""
     scratch = TempDirs()
     slot = WorkerSlot("doctor", scratch, Limits())
     try:
         slot.start().exchange({"command": "ping"}, doing="starting", seconds=WORKER_PATIENCE)
     except (IsomorphError, OSError) as error:
-        return Diagnosis(kind="machine", name="worker", version=None, status="broken",
-                         detail=str(error),
-                         advice="isomorph check --in-process works without workers")  # fmt: skip
+        return replace(
+            _machine_item("worker", detail=str(error)),
+            status=InstallationStatus.BROKEN,
+            advice="isomorph check --in-process works without workers",
+        )
     else:
-        return Diagnosis(kind="machine", name="worker", version=None, status="ok",
-                         detail="starts and answers")  # fmt: skip
+        return _machine_item("worker", detail="starts and answers")
     finally:
         if slot.process is not None:
             slot.process.stop()
         scratch.remove()
 
 
-def _extensions(packages: tuple[Diagnosis, ...]) -> Iterator[Diagnosis]:
+def _extensions(packages: tuple[InstallationItem, ...]) -> Iterator[InstallationItem]:
     """Load each extension; one whose extra is not installed is missing."""
-    absent = {found.detail.removeprefix("extra ") for found in packages if found.status != "ok"}
+    absent = {found.extra for found in packages if found.status is not InstallationStatus.OK}
     for kind in registry.KINDS:
         for name in registry.names(kind):
             yield _extension(kind, name, absent)
 
 
-def _extension(kind: str, name: str, absent: set[str]) -> Diagnosis:
-    word = registry.singular(kind)
+def _extension(kind: str, name: str, absent: set[str | None]) -> InstallationItem:
+    item = InstallationItem(
+        kind=registry.singular(kind), name=name, version=None, status=InstallationStatus.OK
+    )
     try:
         found = registry.load(kind, name)
         extra = found.extra if kind in {"frameworks", "runtimes"} else None
     except Exception as error:  # noqa: BLE001 - a third-party extension may fail in any way
-        return Diagnosis(kind=word, name=name, version=None, status="broken",
-                         detail=f"{type(error).__name__}: {error}")  # fmt: skip
+        detail = f"{type(error).__name__}: {error}"
+        return replace(item, status=InstallationStatus.BROKEN, detail=detail)
     packages = found.packages if kind == "converters" else ()
     lacking = [each for each in packages if find_spec(each) is None]
     if lacking:
-        return Diagnosis(kind=word, name=name, version=None, status="missing",
-                         detail=f"needs {', '.join(lacking)}",
-                         advice=found.install)  # fmt: skip
-    if extra in absent:
-        return Diagnosis(kind=word, name=name, version=None, status="missing",
-                         detail=f"needs extra {extra}",
-                         advice=f"pip install 'isomorph[{extra}]'")  # fmt: skip
-    return Diagnosis(kind=word, name=name, version=None, status="ok")
+        needs, advice = ", ".join(lacking), found.install
+    elif extra is not None and extra in absent:
+        needs, advice = f"extra {extra}", f"pip install 'isomorph[{extra}]'"
+    else:
+        return item
+    return replace(
+        item, status=InstallationStatus.MISSING, detail=f"needs {needs}", advice=advice, extra=extra
+    )

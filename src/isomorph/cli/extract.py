@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from isomorph.cli import options
 from isomorph.cli.option_groups import InputFlags, LoadFlags, PairFlags, options_of
 from isomorph.cli.parameters import Argument, Option
-
-if TYPE_CHECKING:
-    from isomorph.core.extraction import Extraction
 
 
 def extract(
@@ -41,6 +38,7 @@ def extract(
     from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
     from isomorph.core.escaping import printable
+    from isomorph.reporters.extraction_text import lines
     from isomorph.store.targets import refuse_overwriting
 
     refuse_overwriting(output, reference, candidate, input_flags.inputs, load_flags.state)
@@ -56,16 +54,3 @@ def extract(
         )
     write("\n".join(printable(line, limit=2000) for line in lines(found)), None)
     return found.exit_code
-
-
-def lines(found: Extraction) -> list[str]:
-    """What was cut out, and whether it shows the fault."""
-    size = f"{found.nodes} of {found.nodes_before} nodes"
-    text = [f"{found.folder}: the part around node {found.node!r}, {size}"]
-    if found.whole:
-        text.append("it begins at the model's inputs: no smaller part shows the fault")
-    if found.shows:
-        text.append(f"the part alone is divergent: {found.report.reason}")
-    else:
-        text.append(f"the part alone does not show the fault: {found.report.reason}")
-    return [*text, f"see it: cd {found.folder} && {found.command}"]

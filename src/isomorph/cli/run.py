@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from isomorph.cli import options
 from isomorph.cli.option_groups import InputFlags, LoadFlags, RuntimeFlags, options_of
 from isomorph.cli.parameters import Option
-from isomorph.core.escaping import printable
-from isomorph.reporters.table import columns, shape_text
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Trace
-
-HEAD = ("tensor", "type", "shape", "min", "max", "mean", "NaN", "Inf")
 
 
 def run(
@@ -40,6 +35,8 @@ def run(
     from isomorph import api
     from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
+    from isomorph.core.escaping import printable
+    from isomorph.reporters.trace_text import as_text
     from isomorph.store.targets import refuse_overwriting
 
     refuse_overwriting(output, model, input_flags.inputs, load_flags.state)
@@ -75,33 +72,3 @@ def keep(trace: Trace, output: Path) -> tuple[str, ...]:
 
     store.save(trace, output)
     return ()
-
-
-def as_text(trace: Trace) -> str:
-    """A table of the tensors below a line with the runtime and device."""
-    environment = trace.environment
-    place = f"{environment.runtime} {environment.version} on {environment.device}"
-    rows = [HEAD, *(_row(name, value) for name, value in trace.tensors.items())]
-    return f"{place}, {environment.precision}\n{columns(rows)}"
-
-
-def _row(name: str, value: Any) -> tuple[str, ...]:  # noqa: ANN401
-    if value is None:
-        return (name, "absent", "", "", "", "", "", "")
-    kind = "string" if value.dtype.kind in "OSUT" else str(value.dtype)
-    return (name, kind, shape_text(value.shape), *_figures(value))
-
-
-def _figures(value: Any) -> Iterator[str]:  # noqa: ANN401
-    import numpy as np
-
-    # Text and complex numbers have no order; neither has a tensor without elements.
-    if value.size == 0 or value.dtype.kind in "OSUTc":
-        yield from ("",) * 5
-        return
-    wide = np.asarray(value).astype(np.float64)
-    finite = wide[np.isfinite(wide)]
-    for figure in (np.min, np.max, np.mean):
-        yield f"{figure(finite):.6g}" if finite.size else ""
-    yield str(int(np.isnan(wide).sum()))
-    yield str(int(np.isinf(wide).sum()))

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from isomorph.cli import options
 from isomorph.cli.option_groups import InputFlags, LoadFlags, RuntimeFlags, options_of
 from isomorph.cli.parameters import Option
-
-if TYPE_CHECKING:
-    from isomorph.core.recording import Record
 
 
 def trace(
@@ -35,6 +31,7 @@ def trace(
     from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
     from isomorph.core.escaping import printable
+    from isomorph.reporters.trace_text import record_lines
     from isomorph.store.targets import refuse_overwriting
 
     refuse_overwriting(output, model, input_flags.inputs, load_flags.state)
@@ -46,18 +43,5 @@ def trace(
             progress=progress,
             **options_of(input_flags, runtime_flags, load_flags),
         )
-    write("\n".join(printable(line, limit=2000) for line in lines(record, output)), None)
+    write("\n".join(printable(line, limit=2000) for line in record_lines(record, output)), None)
     return 0
-
-
-def lines(record: Record, output: Path) -> list[str]:
-    """What was recorded, and what can be done with it."""
-    environment = record.run.environment
-    place = f"{environment.runtime} {environment.version} on {environment.device}"
-    oracle = "with its float64 oracle" if record.oracle is not None else "without an oracle"
-    count = len(record.run.tensors)
-    return [
-        f"recorded {count} tensors of {record.model.location} in {place}, {oracle}",
-        *(f"note: {note}" for note in record.notes),
-        f"compare it: isomorph check {output} MODEL, or: isomorph check MODEL {output}",
-    ]

@@ -5,8 +5,9 @@ import pytest
 
 from isomorph import registry
 from isomorph.api import doctor as examined
-from isomorph.api.doctor import Diagnosis, Requirement, import_in_subprocess, requirements
-from isomorph.cli.doctor import as_text
+from isomorph.api.doctor import Requirement, import_in_subprocess, requirements
+from isomorph.core.installation import InstallationItem, InstallationStatus
+from isomorph.reporters.doctor_text import as_text
 
 
 def test_what_is_wanted_is_read_from_the_metadata():
@@ -99,9 +100,12 @@ def test_an_extension_that_cannot_be_loaded_is_broken(monkeypatch):
 
 def test_the_text_shows_each_advice_once():
     def missing(name):
-        return Diagnosis(kind="package", name=name, version=None, status="missing", advice="do it")
+        status = InstallationStatus.MISSING
+        return InstallationItem(
+            kind="package", name=name, version=None, status=status, advice="do it"
+        )
 
-    text = as_text((missing("a"), missing("b")))
+    text = as_text((missing("a"), missing("b")), imported=True)
     assert text.count("do it") == 1
     assert text.endswith("do it  for a, b")
     assert text.splitlines()[0] == "package"
