@@ -1,27 +1,27 @@
 """Writes the files that follow from the source.
 
-docs/causes/*.md, docs/codes.md, docs/api.md, the JSON Schema of the report, and web/src/report.ts.
+docs/causes/*.md, docs/codes.md, docs/api.md, the JSON Schemas of the report and the repair, and
+web/src/report.ts.
 
 `python docs/generate.py` writes them; a test compares the files with what this would write.
 """
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import inspect
-import itertools
 import json
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
 import isomorph
 from isomorph import registry
+from isomorph.core.patch import SCHEMA as REPAIR_SCHEMA
 from isomorph.core.report import SCHEMA, Report
 from isomorph.diagnose.explain import codes, explain
-from isomorph.reporters._schema import json_schema
+from isomorph.reporters._schema import field_docs, json_schema
 from isomorph.reporters._typescript import typescript
+from isomorph.reporters.repair_document import RepairDocument
 from isomorph.testing import assert_equivalent
 
 HERE = Path(__file__).resolve().parent
@@ -36,13 +36,18 @@ def pages() -> Iterator[tuple[Path, str]]:
         yield HERE / "causes" / f"{name}.md", _cause(name)
     yield HERE / "codes.md", _codes()
     yield HERE / "api.md", _api()
-    yield REPORTERS / "report.schema.json", json.dumps(_schema(), indent=2) + "\n"
-    yield HERE.parent / "web" / "src" / "report.ts", typescript(Report)
+    yield REPORTERS / "report.schema.json", _schema(Report, SCHEMA)
+    yield REPORTERS / "repair.schema.json", _schema(RepairDocument, REPAIR_SCHEMA)
+    yield HERE.parent / "web" / "src" / "report.ts", typescript(Report, RepairDocument)
 
 
-def _schema() -> dict[str, object]:
-    number = SCHEMA.rpartition("/")[2]
-    return json_schema(Report, title="isomorph report", identity=f"urn:isomorph:report:{number}")
+def _schema(document: type, name: str) -> str:
+    """The JSON Schema of a document whose ``schema`` is ``isomorph.WORD/NUMBER``."""
+    word, _, number = name.removeprefix("isomorph.").partition("/")
+    schema = json_schema(
+        document, title=f"isomorph {word}", identity=f"urn:isomorph:{word}:{number}"
+    )
+    return json.dumps(schema, indent=2) + "\n"
 
 
 def _index(names: tuple[str, ...]) -> str:
@@ -107,18 +112,7 @@ def _noun(name: str, value: type) -> list[str]:
 
 def _field_texts(value: type) -> dict[str, str]:
     """The docstrings below the fields of a dataclass and of those that it extends."""
-    found: dict[str, str] = {}
-    for each in value.__mro__[:-1]:
-        (definition,) = ast.parse(textwrap.dedent(inspect.getsource(each))).body
-        assert isinstance(definition, ast.ClassDef), "a class is defined by a class statement"
-        for field, below in itertools.pairwise(definition.body):
-            match field, below:
-                case (
-                    ast.AnnAssign(target=ast.Name(id=name)),
-                    ast.Expr(value=ast.Constant(value=str() as text)),
-                ):
-                    found[name] = " ".join(text.split())
-    return found
+    return {name: text for each in value.__mro__[:-1] for name, text in field_docs(each).items()}
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 import { h, name, section, shown, table } from "./dom";
 import { figure, percent, times } from "./figures";
-import { model, real, type Measured, type Report } from "./page_report";
-import type { Finding, ModelSummary } from "./report";
+import { model, real, type Report } from "./page_report";
+import type { Finding, Measured, ModelSummary } from "./report";
 import { pathInto, placeOf, type Selection } from "./selection";
 
 const MOST_CARDS = 40;
@@ -192,7 +192,7 @@ function verified(finding: Finding, report: Report): HTMLElement | null {
 }
 
 function measured(when: string, one: Measured): (HTMLElement | string)[] {
-  const ratios = (one.outputs ?? []).map((output) => real(output.times_over_budget)).filter((ratio) => ratio !== null);
+  const ratios = one.outputs.map((output) => real(output.times_over_budget)).filter((ratio) => ratio !== null);
   return [when, one.origin, h("span", { class: `chip ${one.verdict}` }, one.verdict), ratios.length === 0 ? "–" : times(Math.max(...ratios))];
 }
 

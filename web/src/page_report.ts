@@ -1,31 +1,15 @@
 /** What the page is given: a report, with the repair and the parts that are fetched later. */
 
-import type { CloseUp as StoredCloseUp, ErrorProfile, GraphProfile, ModelSummary, Real, Report as StoredReport, Verdict } from "./report";
+import type { CloseUp as StoredCloseUp, ErrorProfile, GraphProfile, ModelSummary, Real, RepairDocument, Report as StoredReport } from "./report";
 
 export interface CloseUp extends StoredCloseUp {
   /** Under which it is fetched, where its values were left out. */
   id?: string;
 }
 
-/** The JSON of `isomorph fix --format json`. */
-export interface Repair {
-  repaired: boolean;
-  reason: string;
-  output: string | null;
-  patches: { node: string | null; cause: string | null; summary: string; words: string[] }[];
-  before: Measured[];
-  after: Measured[];
-}
-
-export interface Measured {
-  origin: string;
-  verdict: Verdict;
-  reason: string;
-  outputs?: { candidate_output: string | null; times_over_budget: Real | null; relative_l2: Real | null }[];
-}
-
 export interface Report extends StoredReport {
-  repair?: Repair | null;
+  /** The JSON of `isomorph fix --format json`. */
+  repair?: RepairDocument | null;
   profile: (ErrorProfile & { close_ups: CloseUp[] }) | null;
 }
 

@@ -1,4 +1,4 @@
-// Generated from the dataclasses of the report by `python docs/generate.py`.
+// Generated from the dataclasses of the report and of the repair by `python docs/generate.py`.
 
 /** A number; NaN and the infinities are spelled, since JSON has none. */
 export type Real = number | "nan" | "inf" | "-inf";
@@ -491,4 +491,78 @@ export interface Accepted {
 export interface Skipped {
   what: string;
   why: string;
+}
+
+/** What isomorph fix did, and the measurements that prove it. */
+export interface RepairDocument {
+  verdict: Verdict;
+  reason: string;
+  /** Whether the result is verified, or nothing had to be done. */
+  repaired: boolean;
+  /** Whether every measurement after the repair is good, on given and on fresh inputs. */
+  verified: boolean;
+  exit_code: number;
+  patches: PatchDocument[];
+  session: SessionOption | null;
+  trades: Trade[];
+  advice: string[];
+  before: Measured[];
+  after: Measured[];
+  refused: string[];
+  output: string | null;
+  seed: number;
+  elapsed: Real;
+  version: string;
+  schema: string;
+}
+
+/** One patch that was kept. */
+export interface PatchDocument {
+  summary: string;
+  /** Patches of one round were applied together. */
+  round: number;
+  node: string | null;
+  cause: string | null;
+  /** The finding that it answers. */
+  because: string;
+  /** Each with its kind, and the fields of that kind; of a large array shape, type and digest. */
+  edits: ({ edit: string } & Record<string, unknown>)[];
+  /** The edits as sentences. */
+  words: string[];
+}
+
+/** The settings under which the runtime is right, where the file is right already. */
+export interface SessionOption {
+  runtime: string;
+  name: string;
+  settings: Record<string, string>;
+  flags: string;
+  code: string[];
+}
+
+/** What it costs to keep so many nodes in float, and what it gains. */
+export interface Trade {
+  nodes: string[];
+  size: number;
+  verdict: Verdict;
+  relative_l2: Real | null;
+  max_abs: Real | null;
+}
+
+/** One check of the patched model: on which inputs, and the result. */
+export interface Measured {
+  origin: string;
+  verdict: Verdict;
+  reason: string;
+  outputs: MeasuredOutput[];
+}
+
+/** How far one output is off; None where it could not be measured. */
+export interface MeasuredOutput {
+  reference_output: string | null;
+  candidate_output: string | null;
+  verdict: Verdict;
+  max_abs: Real | null;
+  relative_l2: Real | null;
+  times_over_budget: Real | null;
 }

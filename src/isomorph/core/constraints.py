@@ -14,6 +14,13 @@ class Bounds:
     most: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """A key that a mapping has at least; its value is a string."""
+
+    name: str
+
+
 Count = Annotated[int, Bounds(least=0)]
 """A number of things, an index or a size."""
 PositiveCount = Annotated[int, Bounds(least=1)]

@@ -13,7 +13,7 @@ from itertools import pairwise
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal
 
-from isomorph.core.constraints import Bounds
+from isomorph.core.constraints import Bounds, Keys
 
 Schema = dict[str, Any]
 
@@ -106,8 +106,11 @@ def _shape(hint: Any) -> Schema:  # noqa: ANN401
     if len(members) > 1:
         return _either([_shape(each) for each in members])
     if typing.get_origin(hint) is Annotated:
-        inner, bounds = typing.get_args(hint)
-        return _bounded(inner, bounds)
+        inner, constraint = typing.get_args(hint)
+        if isinstance(constraint, Keys):
+            named = {constraint.name: {"type": "string"}}
+            return {**_shape(inner), "required": [constraint.name], "properties": named}
+        return _bounded(inner, constraint)
     if hint is NoneType:
         return {"type": "null"}
     if hint is float:
@@ -154,5 +157,5 @@ def _dataclasses_in(hint: Any) -> Iterator[type]:  # noqa: ANN401
     if isinstance(hint, type) and is_dataclass(hint):
         yield hint
     for inner in typing.get_args(hint):
-        if not isinstance(inner, Bounds):
+        if not isinstance(inner, (Bounds, Keys)):
             yield from _dataclasses_in(inner)

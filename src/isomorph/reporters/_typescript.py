@@ -9,10 +9,11 @@ from enum import Enum
 from types import NoneType
 from typing import Annotated, Any, Literal
 
+from isomorph.core.constraints import Keys
 from isomorph.reporters._schema import alternatives, contained, field_docs, hints, summary
 
 _HEAD = """\
-// Generated from the dataclasses of the report by `python docs/generate.py`.
+// Generated from the dataclasses of the report and of the repair by `python docs/generate.py`.
 
 /** A number; NaN and the infinities are spelled, since JSON has none. */
 export type Real = number | "nan" | "inf" | "-inf";
@@ -20,9 +21,9 @@ export type Real = number | "nan" | "inf" | "-inf";
 _PLAIN = {str: "string", bool: "boolean", int: "number", float: "Real", NoneType: "null"}
 
 
-def typescript(kind: type) -> str:
-    """A module with one type for each dataclass and enum that ``kind`` contains."""
-    kinds = contained(kind)
+def typescript(*documents: type) -> str:
+    """A module with one type for each dataclass and enum that the documents contain."""
+    kinds = list(dict.fromkeys(each for document in documents for each in contained(document)))
     enums = dict.fromkeys(each for one in kinds for each in _enums_of(one))
     parts = [_HEAD, *(_enum(each) for each in enums), *(_interface(each) for each in kinds)]
     return "\n".join(parts)
@@ -53,6 +54,8 @@ def _type(hint: Any) -> str:  # noqa: ANN401
     if isinstance(hint, type) and (is_dataclass(hint) or issubclass(hint, Enum)):
         return hint.__name__
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Annotated and isinstance(inner[1], Keys):
+        return f"{{ {inner[1].name}: string }} & {_type(inner[0])}"
     if origin is Annotated:
         return "number" if inner[0] is float else _type(inner[0])
     if origin is Literal:
@@ -61,7 +64,7 @@ def _type(hint: Any) -> str:  # noqa: ANN401
         items = _type(inner[0])
         if inner[1:] != (Ellipsis,):
             return f"[{', '.join(_type(each) for each in inner)}]"
-        return f"({items})[]" if " | " in items else f"{items}[]"
+        return f"({items})[]" if " | " in items or " & " in items else f"{items}[]"
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return f"Record<string, {_type(inner[1])}>"
     raise TypeError(f"a document has no form for {hint}")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from isomorph.core.patch import SCHEMA, EditBody
+from isomorph.core.constraints import Count, Keys
+from isomorph.core.divergence import Verdict
+from isomorph.core.patch import SCHEMA, EditBody, Measured, SessionOption, Trade
 from isomorph.reporters.repair_text import edit_words
 from isomorph.version import VERSION
 
@@ -20,39 +22,79 @@ _MOST_VALUES = 256
 """Arrays up to this size are written out; of larger ones shape, type and digest."""
 
 
-def document(repair: Repair) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchDocument:
+    """One patch that was kept."""
+
+    summary: str
+    round: Count
+    """Patches of one round were applied together."""
+    node: str | None
+    cause: str | None
+    because: str
+    """The finding that it answers."""
+    edits: tuple[Annotated[Mapping[str, Any], Keys("edit")], ...]
+    """Each with its kind, and the fields of that kind; of a large array shape, type and digest."""
+    words: tuple[str, ...]
+    """The edits as sentences."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairDocument:
+    """What isomorph fix did, and the measurements that prove it."""
+
+    verdict: Verdict
+    reason: str
+    repaired: bool
+    """Whether the result is verified, or nothing had to be done."""
+    verified: bool
+    """Whether every measurement after the repair is good, on given and on fresh inputs."""
+    exit_code: int
+    patches: tuple[PatchDocument, ...]
+    session: SessionOption | None
+    trades: tuple[Trade, ...]
+    advice: tuple[str, ...]
+    before: tuple[Measured, ...]
+    after: tuple[Measured, ...]
+    refused: tuple[str, ...]
+    output: str | None
+    seed: Count
+    elapsed: float
+    version: str = VERSION
+    schema: str = SCHEMA
+
+
+def document(repair: Repair) -> RepairDocument:
     """What ``isomorph fix --format json`` prints; ``repair.schema.json`` describes it."""
-    return {
-        "schema": SCHEMA,
-        "version": VERSION,
-        "verdict": repair.verdict,
-        "reason": repair.reason,
-        "repaired": repair.repaired,
-        "verified": repair.proof.holds,
-        "exit_code": repair.exit_code,
-        "patches": [_patch(each) for each in repair.applied],
-        "session": repair.session,
-        "trades": repair.trades,
-        "advice": repair.advice,
-        "before": repair.proof.before,
-        "after": repair.proof.after,
-        "refused": repair.refused,
-        "output": repair.output,
-        "seed": repair.seed,
-        "elapsed": repair.elapsed,
-    }
+    return RepairDocument(
+        verdict=repair.verdict,
+        reason=repair.reason,
+        repaired=repair.repaired,
+        verified=repair.proof.holds,
+        exit_code=repair.exit_code,
+        patches=tuple(_patch(each) for each in repair.applied),
+        session=repair.session,
+        trades=repair.trades,
+        advice=repair.advice,
+        before=repair.proof.before,
+        after=repair.proof.after,
+        refused=repair.refused,
+        output=repair.output,
+        seed=repair.seed,
+        elapsed=repair.elapsed,
+    )
 
 
-def _patch(applied: Applied) -> dict[str, Any]:
-    return {
-        "summary": applied.patch.summary,
-        "round": applied.round,
-        "node": applied.finding.node,
-        "cause": applied.finding.cause,
-        "because": applied.finding.summary,
-        "edits": [_edit(edit) for edit in applied.patch.edits],
-        "words": [edit_words(edit) for edit in applied.patch.edits],
-    }
+def _patch(applied: Applied) -> PatchDocument:
+    return PatchDocument(
+        summary=applied.patch.summary,
+        round=applied.round,
+        node=applied.finding.node,
+        cause=applied.finding.cause,
+        because=applied.finding.summary,
+        edits=tuple(_edit(edit) for edit in applied.patch.edits),
+        words=tuple(edit_words(edit) for edit in applied.patch.edits),
+    )
 
 
 def _edit(edit: Edit) -> dict[str, Any]:

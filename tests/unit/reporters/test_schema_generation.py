@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import jsonschema
 import pytest
 
-from isomorph.core.constraints import Bounds, Count, Probability
+from isomorph.core.constraints import Bounds, Count, Keys, Probability
 from isomorph.reporters._schema import json_schema
 from isomorph.reporters._typescript import typescript
 
@@ -38,12 +38,14 @@ class Outer:
     names: Annotated[tuple[str, ...], Bounds(least=1)]
     kind: Literal["a", "b"]
     extra: Mapping[str, Any]
+    edits: tuple[Annotated[Mapping[str, Any], Keys("edit")], ...]
     schema: str = "outer/1"
 
 
 VALID = {
     "color": "red", "inner": {"size": 0}, "chance": 0.5, "error": "nan", "pair": [1, "inf"],
-    "names": ["x"], "kind": "a", "extra": {"any": [1]}, "schema": "outer/1",
+    "names": ["x"], "kind": "a", "extra": {"any": [1]},
+    "edits": [{"edit": "SetOp", "op": 1}], "schema": "outer/1",
 }  # fmt: skip
 
 
@@ -65,6 +67,7 @@ def test_what_the_dataclass_holds_is_valid(validator, change):
         {"color": "green"}, {"inner": {"size": -1}}, {"inner": {}}, {"chance": 1.5},
         {"chance": "nan"}, {"error": None}, {"error": "large"}, {"pair": [1.0]}, {"names": []},
         {"kind": "c"}, {"extra": []}, {"schema": "outer/2"}, {"unknown": 1},
+        {"edits": [{"op": 1}]}, {"edits": [{"edit": 1}]},
     ],
 )  # fmt: skip
 def test_anything_else_is_not(validator, change):
@@ -83,6 +86,19 @@ def test_typescript_has_one_type_for_each_dataclass_and_enum():
     assert "  /** As painted. */\n  color: Color;\n  inner: Inner | null;\n" in text
     assert "  chance: number;\n  error: Real;\n  pair: [Real, Real];\n  names: string[];\n" in text
     assert '  kind: "a" | "b";\n  extra: Record<string, unknown>;\n' in text
+    assert "  edits: ({ edit: string } & Record<string, unknown>)[];\n" in text
+
+
+def test_documents_share_the_types_that_both_contain():
+    @dataclass(frozen=True)
+    class Another:
+        """Something else."""
+
+        inner: Inner
+
+    text = typescript(Outer, Another)
+    assert text.count("export interface Inner {") == 1
+    assert "export interface Another {" in text
 
 
 def test_a_type_that_no_document_has_is_refused():
