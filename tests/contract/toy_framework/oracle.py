@@ -12,17 +12,16 @@ from isomorph.core.errors import UnreadableModelError
 from isomorph.kernels import registry
 from isomorph.oracle.call import Call
 from isomorph.oracle.evaluator import Evaluator
-from isomorph.oracle.plan import Planner, constant_tensors, unknown_tensor
+from isomorph.oracle.named_graph import NamedGraph
 from isomorph.oracle.session import OracleSession
-from isomorph.oracle.step import Scope, Step, as_results
+from isomorph.oracle.step import Step, as_results
 from isomorph.oracle.value import EvalValue, lifted
-from isomorph.oracle.weights import FoldedConstants, WeightCache
+from isomorph.oracle.weights import WeightCache
 from toy_framework.program import OPERATORS, ToyProgram
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model
     from isomorph.core.trace import Environment, Noise
-    from isomorph.oracle.executor import Executor
 
 ONNX_VERSION = 14
 """Of the operators whose kernels are used."""
@@ -68,7 +67,7 @@ class ToyStep(Step[str]):
         return as_results(kernel(call, *arrays))
 
 
-class ToyGraph:
+class ToyGraph(NamedGraph):
     """The nodes as steps, and the weights as constants."""
 
     def __init__(self, program: ToyProgram) -> None:
@@ -77,7 +76,7 @@ class ToyGraph:
                 raise UnreadableModelError(
                     "UNSUPPORTED_OP", f"the oracle has no {node.op}", where=node.name
                 )
-        self.steps = tuple(
+        steps = tuple(
             ToyStep(
                 index=index,
                 name=node.name,
@@ -89,47 +88,17 @@ class ToyGraph:
             )
             for index, node in enumerate(program.nodes)
         )
-        self.outputs = program.outputs
-        self._known = {*program.inputs, *program.weights, *(n.output for n in program.nodes)}
-        self._stored = program.weights
-        self._weights = WeightCache(lambda key: EvalValue(program.weights[key], constant=True))
-        self.planner: Planner[str, Step[str]] = Planner(
-            self.steps, tuple(program.inputs), tuple(program.weights)
+        weights: WeightCache[str] = WeightCache(
+            lambda key: EvalValue(program.weights[key], constant=True)
         )
-        self.folded: FoldedConstants[str] = FoldedConstants(
-            constant_tensors(
-                self.steps, program.weights, lambda step, known: all(k in known for k in step.needs)
-            )
+        super().__init__(
+            steps,
+            tuple(program.inputs),
+            program.outputs,
+            stored=program.weights,
+            weights=weights,
         )
-
-    def find(self, name: str) -> str:
-        """Tensors are known by their names."""
-        if name not in self._known:
-            raise unknown_tensor(name, self._known)
-        return name
-
-    def name(self, key: str) -> str:
-        """The same."""
-        return key
-
-    def is_stored(self, key: str) -> bool:
-        """Weights."""
-        return key in self._stored
-
-    def stored(self, key: str, executor: Executor, scope: Scope) -> EvalValue | None:
-        """A weight, disturbed where the noise asks for it."""
-        if key not in self._stored:
-            return None
-        return executor.arithmetic.stored(key, self._weights.value(key))
 
     def fed(self, key: str, value: Any, noise: Noise | None) -> EvalValue:
         """Fed arrays are data."""
         return EvalValue(lifted(np.asarray(value)), dtype="float32")
-
-    def shown(self, key: str, value: EvalValue) -> Any:
-        """In float64."""
-        return value.wide()
-
-    def clear(self) -> None:
-        """Release the lifted weights."""
-        self._weights.clear()

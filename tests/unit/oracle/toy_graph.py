@@ -10,11 +10,10 @@ import numpy as np
 
 from isomorph.core.trace import Noise
 from isomorph.oracle.call import Call
-from isomorph.oracle.executor import Executor
-from isomorph.oracle.plan import Planner, constant_tensors
-from isomorph.oracle.step import Scope, Step
+from isomorph.oracle.named_graph import NamedGraph
+from isomorph.oracle.step import Step
 from isomorph.oracle.value import EvalValue, lifted
-from isomorph.oracle.weights import FoldedConstants, WeightCache
+from isomorph.oracle.weights import WeightCache
 
 OPS: dict[str, Callable[..., Any]] = {
     "add": lambda call, a, b: call.noise.rounded(np.asarray(a + b)),
@@ -45,7 +44,7 @@ class ToyStep(Step[str]):
         return (OPS[self.op](call, *arrays),)
 
 
-class ToyGraph:
+class ToyGraph(NamedGraph):
     """Steps ``(op, inputs, output)`` in order, with stored float32 tensors."""
 
     def __init__(
@@ -57,9 +56,8 @@ class ToyGraph:
         **attributes: Any,
     ) -> None:
         self.computed: list[str] = []
-        self._stored = {name: np.asarray(value, np.float32) for name, value in stored.items()}
-        self.outputs = tuple(outputs)
-        self.steps = tuple(
+        arrays = {name: np.asarray(value, np.float32) for name, value in stored.items()}
+        made = tuple(
             ToyStep(
                 index=index,
                 name=f"{op}:{index}",
@@ -73,44 +71,9 @@ class ToyGraph:
             )
             for index, (op, inputs, output) in enumerate(steps)
         )
-        self.weights: WeightCache[str] = WeightCache(
-            lambda name: EvalValue(self._stored[name], constant=True)
-        )
-        self.planner: Planner[str, Step[str]] = Planner(self.steps, ("x",), self._stored)
-        self.folded = FoldedConstants(
-            constant_tensors(
-                self.steps, self._stored, lambda step, known: all(n in known for n in step.needs)
-            )
-        )
-
-    def find(self, name: str) -> str:
-        """The name."""
-        return name
-
-    def name(self, key: str) -> str:
-        """The name."""
-        return key
-
-    def is_stored(self, key: str) -> bool:
-        """Whether it is stored."""
-        return key in self._stored
-
-    def stored(self, key: str, executor: Executor, scope: Scope) -> EvalValue | None:
-        """The stored tensor."""
-        if key not in self._stored:
-            return None
-        return executor.arithmetic.stored(key, self.weights.value(key))
+        weights: WeightCache[str] = WeightCache(lambda name: EvalValue(arrays[name], constant=True))
+        super().__init__(made, ("x",), outputs, stored=arrays, weights=weights)
 
     def fed(self, key: str, value: Any, noise: Noise | None) -> EvalValue:
         """As data."""
         return EvalValue(lifted(np.asarray(value)), dtype="float32")
-
-    def shown(self, key: str, value: EvalValue) -> Any:
-        """In float64."""
-        return value.wide()
-
-    def clear(self) -> None:
-        """Release everything."""
-        self.weights.clear()
-        self.folded.clear()
-        self.planner.clear()

@@ -18,15 +18,14 @@ from isomorph.oracle import evaluator as oracle
 from isomorph.oracle.call import Call
 from isomorph.oracle.dtypes import ONNX_DTYPES, is_float
 from isomorph.oracle.evaluator import own_constant, words_as_objects
+from isomorph.oracle.named_graph import NamedGraph, same_in_every_run
 from isomorph.oracle.noise import Array, feed_source
-from isomorph.oracle.plan import Planner, constant_tensors
-from isomorph.oracle.step import Scope, Step
+from isomorph.oracle.plan import constant_tensors
 from isomorph.oracle.value import EvalValue, lifted
-from isomorph.oracle.weights import FoldedConstants, WeightCache
+from isomorph.oracle.weights import WeightCache
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Noise
-    from isomorph.oracle.executor import Executor
 
 
 class Evaluator(oracle.Evaluator[str]):
@@ -60,7 +59,7 @@ class Evaluator(oracle.Evaluator[str]):
         return self._onnx.outputs
 
 
-class OnnxGraph:
+class OnnxGraph(NamedGraph):
     """The main graph of a model: its steps, its initializers and what its tensors declare."""
 
     def __init__(
@@ -73,47 +72,21 @@ class OnnxGraph:
         compiler = Compiler(model, read)
         program = compiler.graph(model.graph, compiler.opsets, {}, values=False)
         compiler.refuse_unsupported(file)
-        self.inputs, self.outputs, self.steps = program.inputs, program.outputs, program.steps
         self._read = read
         self._protos = {tensor.name: tensor for tensor in model.graph.initializer}
         self._sparse = {each.values.name: each for each in model.graph.sparse_initializer}
         stored = {**self._protos, **self._sparse}
-        self.weights: WeightCache[str] = WeightCache(self._stored_value)
-        self._types = declared_types(program, _given_types(model.graph))
-        self.planner: Planner[str, Step[str]] = Planner(self.steps, self.inputs, stored)
-        self.folded = FoldedConstants(
-            constant_tensors(
-                self.steps,
-                stored,
-                lambda step, known: not step.random and all(name in known for name in step.needs),
-            )
+        weights: WeightCache[str] = WeightCache(self._stored_value)
+        super().__init__(
+            program.steps, program.inputs, program.outputs, stored=stored, weights=weights
         )
+        self._types = declared_types(program, _given_types(model.graph))
         self._constants = constant_tensors(
             self.steps,
             stored,
-            lambda step, known: (
-                step.shape_only or (not step.random and all(name in known for name in step.needs))
-            ),
+            lambda step, known: step.shape_only or same_in_every_run(step, known),
         )
         self._grids = {name: grid for name, grid in grids.items() if name not in self._constants}
-
-    def find(self, name: str) -> str:
-        """The name itself; the plan refuses an unknown one."""
-        return name
-
-    def name(self, key: str) -> str:
-        """The name itself."""
-        return key
-
-    def is_stored(self, key: str) -> bool:
-        """Whether there is an initializer of this name."""
-        return key in self._protos or key in self._sparse
-
-    def stored(self, key: str, executor: Executor, scope: Scope) -> EvalValue | None:
-        """The initializer of this name."""
-        if not self.is_stored(key):
-            return None
-        return executor.arithmetic.stored(key, self.weights.value(key))
 
     def fed(self, key: str, value: Any, noise: Noise | None) -> EvalValue:  # noqa: ANN401
         """A fed array: on its tensor's grid, as the constant that it is, or as data."""
@@ -130,16 +103,6 @@ class OnnxGraph:
             own = own_constant(array, tag)
             return EvalValue(lifted(array), dtype=tag) if own is None else own
         return EvalValue(lifted(array), dtype=tag, constant=constant)
-
-    def shown(self, key: str, value: EvalValue) -> Any:  # noqa: ANN401
-        """The value in float64."""
-        return value.wide()
-
-    def clear(self) -> None:
-        """Release lifted weights, plans and folded constants."""
-        self.weights.clear()
-        self.planner.clear()
-        self.folded.clear()
 
     def _stored_value(self, name: str) -> EvalValue:
         if name in self._sparse:

@@ -12,10 +12,9 @@ from isomorph.frameworks.tensorflow.program import Spec, TfProgram
 from isomorph.frameworks.tensorflow.tensor_list_ops import from_feed, to_fetch
 from isomorph.oracle.dtypes import is_float
 from isomorph.oracle.evaluator import Evaluator, own_constant, words_as_objects
-from isomorph.oracle.plan import Planner, constant_tensors
-from isomorph.oracle.step import Scope, Step
+from isomorph.oracle.named_graph import NamedGraph, same_in_every_run
+from isomorph.oracle.step import Scope
 from isomorph.oracle.value import DEAD, EvalValue, lifted
-from isomorph.oracle.weights import FoldedConstants
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Noise
@@ -28,42 +27,21 @@ def evaluator_of(program: TfProgram, file: str | None = None) -> Evaluator[str]:
     return Evaluator(TfMainGraph(program))
 
 
-class TfMainGraph:
+class TfMainGraph(NamedGraph):
     """The frozen graph: its steps, its constants and what its tensors declare."""
 
     def __init__(self, program: TfProgram) -> None:
-        self._compiler = Compiler()
-        self._main = self._compiler.body(program)
-        self._specs = program.specs
-        self.steps, self.outputs = self._main.steps, self._main.outputs
-        self.stored_names = program.constants.keys()
+        compiler = Compiler()
+        self._main, self._specs = compiler.body(program), program.specs
         self._constants = constant_names(program)
-        self.planner: Planner[str, Step[str]] = Planner(
-            self.steps, self._main.inputs, self.stored_names
+        super().__init__(
+            self._main.steps,
+            self._main.inputs,
+            self._main.outputs,
+            stored=program.constants.keys(),
+            weights=compiler.weights,
+            folds=lambda step, known: step.rule is None and same_in_every_run(step, known),
         )
-        self.folded = FoldedConstants(
-            constant_tensors(
-                self.steps,
-                self.stored_names,
-                lambda step, known: (
-                    step.rule is None
-                    and not step.random
-                    and all(name in known for name in step.needs)
-                ),
-            )
-        )
-
-    def find(self, name: str) -> str:
-        """The name itself; the plan refuses an unknown one."""
-        return name
-
-    def name(self, key: str) -> str:
-        """The name itself."""
-        return key
-
-    def is_stored(self, key: str) -> bool:
-        """Whether there is a constant of this name."""
-        return key in self.stored_names
 
     def stored(self, key: str, executor: Executor, scope: Scope) -> EvalValue | None:
         """The constant of this name."""
@@ -96,9 +74,3 @@ class TfMainGraph:
             ]
             return np.array(words, dtype=object).reshape(array.shape)
         return array
-
-    def clear(self) -> None:
-        """Release lifted constants, plans and folded constants."""
-        self._compiler.weights.clear()
-        self.planner.clear()
-        self.folded.clear()
