@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Container, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from isomorph.core.cutting import unknown_tensor, walk_back
 from isomorph.core.errors import UsageError
 from isomorph.core.limits import KEPT_PLANS
 
@@ -84,19 +84,12 @@ class Planner(Generic[K, S]):
         self._kept.clear()
 
     def _needed(self, feeds: frozenset[K], fetch: tuple[K, ...]) -> set[int]:
-        needed: set[int] = set()
-        waiting = [key for key in fetch if key not in feeds]
-        while waiting:
-            key = waiting.pop()
-            maker = self._makers.get(key)
-            if maker is None:
-                if key not in self._stored:
-                    raise self._missing(key)
-                continue
-            for place in (maker, *self._before(maker)):
-                if place not in needed:
-                    needed.add(place)
-                    waiting += [read for read in self._steps[place].needs if read not in feeds]
+        needed, ends = walk_back(
+            fetch, feeds, self._makers.get, lambda place: self._steps[place].needs, self._before
+        )
+        missing = next((key for key in ends if key not in self._stored), None)
+        if missing is not None:
+            raise self._missing(missing)
         return needed
 
     def _ordered(self, fetch: tuple[K, ...], needed: set[int]) -> Plan[K, S]:
@@ -125,16 +118,6 @@ class Planner(Generic[K, S]):
             why=f"the model's inputs are {inputs or 'none'}",
             fix=f"feed {name!r}, or cut the graph below it",
         )
-
-
-def unknown_tensor(name: str, known: Iterable[str]) -> UsageError:
-    """The error for a name that no tensor has, with the nearest name that one has."""
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return UsageError(
-        "UNKNOWN_TENSOR",
-        f"the model has no tensor {name!r}",
-        fix=f"did you mean {near[0]!r}?" if near else "isomorph inspect --nodes lists them",
-    )
 
 
 def constant_tensors(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import onnx
 
-from isomorph.core.errors import UsageError
+from isomorph.core.cutting import unknown_tensor, walk_back
 from isomorph.frameworks.onnx.attributes import constant_value
 from isomorph.frameworks.onnx.scope import graphs, reads, stored, topological, unnamed
 
@@ -73,36 +72,16 @@ class Cutter:
         for name in names:
             if name not in self.maker and name not in self.stored and name not in self.inputs:
                 known = [*self.inputs, *self.maker, *self.stored]
-                near = difflib.get_close_matches(name, known, n=1)
-                raise UsageError(
-                    "UNKNOWN_TENSOR",
-                    f"the model has no top-level tensor {name!r}",
-                    fix=f"did you mean {near[0]!r}?" if near else "see: isomorph inspect MODEL",
-                )
+                raise unknown_tensor(name, known)
 
     def slice(self, feeds: Collection[str], fetch: Sequence[str]) -> Slice:
         """Walk back from what is fetched and stop at what is fed."""
-        graph = self.model.outline.graph
-        needed: set[int] = set()
-        values: set[str] = set()
-        missing: list[str] = []
-        seen = set(feeds)
-        waiting = [name for name in fetch if name not in seen]
-        while waiting:
-            name = waiting.pop()
-            if name in seen:
-                continue
-            seen.add(name)
-            index = self.maker.get(name)
-            if index is None:
-                (values.add if name in self.stored else missing.append)(name)
-            elif index not in needed:
-                needed.add(index)
-                waiting.extend(self.reads[index])
-                # A node's other outputs are written too: none of them may be an input as well.
-                seen.update(other for other in graph.node[index].output if other not in feeds)
-        nodes = tuple(index for index in self.order if index in needed)
-        return Slice(nodes=nodes, stored=frozenset(values), inputs=tuple(sorted(missing)))
+        needed, ends = walk_back(fetch, feeds, self.maker.get, lambda index: self.reads[index])
+        return Slice(
+            nodes=tuple(index for index in self.order if index in needed),
+            stored=frozenset(name for name in ends if name in self.stored),
+            inputs=tuple(sorted(name for name in ends if name not in self.stored)),
+        )
 
     def _fresh(self, name: str) -> str:
         fresh = f"{name}.replaced"

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from isomorph.core.cutting import unfed_inputs
 from isomorph.core.errors import UsageError
 from isomorph.core.execution import LOG_LINES, OPTIMIZERS_THAT_RAN, Switch
 from isomorph.core.trace import Capabilities, Environment, Noise
@@ -155,13 +156,7 @@ class OnnxSession:
     def _cut(self, known: Arrays, fetch: list[str], *, keep: bool) -> dict[str, Value]:
         piece = self._cutter.slice(known, fetch)
         if piece.inputs:
-            raise UsageError(
-                "MISSING_INPUT",
-                f"input {piece.inputs[0]!r} is needed and was not fed",
-                file=self._model.location,
-                why=f"fetching {fetch[0]!r} depends on: {', '.join(piece.inputs)}",
-                fix="feed it, or feed the tensors between it and what is fetched",
-            )
+            raise unfed_inputs(piece.inputs, fetch[0], file=self._model.location)
         used = {name for index in piece.nodes for name in self._cutter.reads[index]}
         feeds = {name: value for name, value in known.items() if name in used}
         kinds = tuple(sorted((name, _kind(value)) for name, value in feeds.items()))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 
+from isomorph.core.cutting import incomplete_piece, unknown_body
 from isomorph.core.errors import UsageError
 from isomorph.frameworks.onnx.cut import Cutter, rename_duplicates
 from isomorph.frameworks.onnx.describe import node_names
@@ -45,11 +46,7 @@ def _type(name: str, example: Any) -> Any:  # noqa: ANN401
 
 def _refuse_missing(names: Sequence[str]) -> None:
     if names:
-        raise UsageError(
-            "MISSING_INPUT",
-            f"the piece depends on {names[0]!r}, which is not among its inputs",
-            fix="cut further up, or feed it",
-        )
+        raise incomplete_piece(names[0])
 
 
 def _body(model: OnnxModel, piece: Piece, types: Mapping[str, Any]) -> Any:  # noqa: ANN401
@@ -91,7 +88,7 @@ def _find(model: OnnxModel, node: str, body: str) -> tuple[Any, list[Any]]:
                 continue
             break
         else:
-            raise UsageError("UNKNOWN_NODE", f"the model has no body {body!r} of node {node!r}")
+            raise unknown_body(node, body)
         if not rest:
             return graph, around
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.core.cutting import unfed_inputs
 from isomorph.core.errors import UsageError
 from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.frameworks.onnx.cut import Cutter
@@ -84,13 +85,7 @@ class OpenvinoSession:
                 known[name] = self._model.native.initializer(name)
         piece = cutter.slice(known, [name for name in wanted if name not in known])
         if piece.inputs:
-            raise UsageError(
-                "MISSING_INPUT",
-                f"input {piece.inputs[0]!r} is needed and was not fed",
-                file=self._model.location,
-                why=f"fetching depends on: {', '.join(piece.inputs)}",
-                fix="feed it, or feed the tensors between it and what is fetched",
-            )
+            raise unfed_inputs(piece.inputs, wanted[0], file=self._model.location)
         for index in piece.nodes:
             outputs = [n for n in proto.graph.node[index].output if n and n not in given]
             read = {

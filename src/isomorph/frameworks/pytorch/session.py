@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from isomorph.core.cutting import outputs_only
 from isomorph.core.errors import RuntimeFailedError, UsageError
 from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.frameworks.pytorch.arrays import is_float, to_array, to_tensor
@@ -89,7 +90,12 @@ class TorchSession:
             if uncut and self._deployed is not None:
                 fetched = self._run_deployed(values)
             elif self.capabilities.fetch == "outputs":
-                raise _outputs_only(fetch, outputs)
+                raise outputs_only(
+                    fetch,
+                    outputs,
+                    why="a compiled or unexportable module cannot be cut",
+                    fix="leave compile off, or export the module with torch.export",
+                )
             else:
                 plan = self._planner.plan(frozenset(values), tuple(fetch))
                 start = starting_values(self._program, values, plan, self._constants)
@@ -278,16 +284,6 @@ def _refuse_other_sizes(program: Program, values: Mapping[str, Any]) -> None:
                 why=f"input {name!r} is {list(given)}; it was exported for {list(expected)}",
                 fix="export it with a dynamic axis, or feed the sizes it was exported for",
             )  # fmt: skip
-
-
-def _outputs_only(fetch: Sequence[str], outputs: set[str]) -> UsageError:
-    inner = [name for name in fetch if name not in outputs]
-    return UsageError(
-        "OUTPUTS_ONLY", "this session gives outputs from inputs only",
-        where=", ".join(inner[:3]) or None,
-        why="a compiled or unexportable module cannot be cut",
-        fix="leave compile off, or export the module with torch.export",
-    )  # fmt: skip
 
 
 def _failed(error: Exception) -> RuntimeFailedError:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from isomorph.core.cutting import unknown_body
 from isomorph.core.errors import UsageError
 from isomorph.frameworks.pytorch.control_flow import is_control, run_control
 from isomorph.frameworks.pytorch.export import Example, export
@@ -157,4 +158,4 @@ def _body(program: Program, node: str, key: str) -> Program:
         for body in step.bodies.values():
             if node.startswith(body.name):
                 return _body(body, node, key)
-    raise UsageError("UNKNOWN_NODE", f"the model has no body {key!r} of node {node!r}")
+    raise unknown_body(node, key)

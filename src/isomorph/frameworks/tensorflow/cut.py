@@ -8,6 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from isomorph.core.cutting import unknown_tensor
 from isomorph.core.errors import UsageError
 from isomorph.frameworks.tensorflow.function_library import Library
 from isomorph.frameworks.tensorflow.inline import switched
@@ -85,11 +86,7 @@ def _refuse_unknown(program: TfProgram, names: Sequence[str]) -> None:
     there |= set(program.constants) | {port.tensor for port in program.inputs}
     for name in names:
         if name not in there:
-            raise UsageError(
-                "UNKNOWN_TENSOR", f"the model has no tensor {name!r}",
-                why=f"it has {len(there)}, such as {sorted(there)[0]!r}" if there else None,
-                fix="isomorph inspect lists the names",
-            )  # fmt: skip
+            raise unknown_tensor(name, there)
 
 
 def _refuse_unfed(part: Any) -> None:  # noqa: ANN401

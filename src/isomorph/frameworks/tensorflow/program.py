@@ -15,6 +15,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import op_def_registry
 
+from isomorph.core.cutting import walk_back
 from isomorph.core.errors import UnreadableModelError
 from isomorph.frameworks.tensorflow.attributes import array_of, attributes_of, functions_of
 
@@ -205,17 +206,15 @@ def read_constants(graph_def: Any) -> dict[str, np.ndarray[Any, Any]]:  # noqa: 
 def needed(graph_def: Any, wanted: Iterable[str], fed: Iterable[str] = ()) -> set[str]:  # noqa: ANN401
     """The operations that ``wanted`` tensors need when the ``fed`` tensors are given."""
     by_name = {definition.name: definition for definition in graph_def.node}
-    given = set(fed)
-    waiting = [tensor for tensor in wanted if tensor not in given]
-    found: set[str] = set()
-    while waiting:
-        operation, _ = place_of(waiting.pop())
-        if operation in found or operation not in by_name:
-            continue
-        found.add(operation)
-        read = (tensor_name(each.removeprefix("^")) for each in by_name[operation].input)
-        waiting += [tensor for tensor in read if tensor not in given]
-    return found
+
+    def maker(tensor: str) -> str | None:
+        operation, _ = place_of(tensor)
+        return operation if operation in by_name else None
+
+    def reads(operation: str) -> list[str]:
+        return [tensor_name(each.removeprefix("^")) for each in by_name[operation].input]
+
+    return walk_back(wanted, set(fed), maker, reads)[0]
 
 
 def part_of(graph_def: Any, names: set[str]) -> Any:  # noqa: ANN401

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
+from isomorph.core.cutting import outputs_only
 from isomorph.core.errors import RuntimeFailedError, UnreadableModelError, UsageError
 from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.frameworks.tensorflow.cut import Cut, cut
@@ -65,7 +66,13 @@ class TfSession:
                 given = [self._fed(name, feeds[name]) for name in inputs]
                 found = dict(zip(self._outputs, self._deployed(given), strict=True))
             elif not uncut and self.capabilities.fetch == "outputs":
-                raise _outputs_only(fetch, self._outputs)
+                raise outputs_only(
+                    fetch,
+                    self._outputs,
+                    why="an eager Keras model, a loop compiled by XLA and TensorFlow 1's loops "
+                    "are not cut",
+                    fix="--set mode=graph --set xla=no",
+                )
             else:
                 found = self._run_cut(feeds, fetch)
             return {
@@ -171,14 +178,4 @@ def _no_eager(kind: str) -> UsageError:
         "NO_EAGER", f"a model of kind {kind!r} cannot run eagerly",
         why="only a Keras model keeps the Python that eager execution follows",
         fix="--set mode=graph",
-    )  # fmt: skip
-
-
-def _outputs_only(fetch: Sequence[str], outputs: Sequence[str]) -> UsageError:
-    inner = [name for name in fetch if name not in outputs]
-    return UsageError(
-        "OUTPUTS_ONLY", "this session gives outputs from inputs only",
-        where=", ".join(inner[:3]) or None,
-        why="an eager Keras model, a loop compiled by XLA and TensorFlow 1's loops are not cut",
-        fix="--set mode=graph --set xla=no",
     )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
-from isomorph.core.errors import UsageError
+from isomorph.core.cutting import incomplete_piece, unknown_body
 from isomorph.frameworks.tensorflow.program import (
     TfProgram,
     native_name,
@@ -80,11 +80,7 @@ def _refuse_unfed(part: Any, given: Iterable[str]) -> None:  # noqa: ANN401
     fed = set(given)
     missing = [n.name for n in part.node if n.op == "Placeholder" and n.name not in fed]
     if missing:
-        raise UsageError(
-            "MISSING_INPUT",
-            f"the piece depends on {missing[0]!r}, which is not among its inputs",
-            fix="cut further up, or feed it",
-        )
+        raise incomplete_piece(missing[0])
 
 
 def _find(program: TfProgram, node: str, body: str) -> tuple[TfProgram, str]:
@@ -103,4 +99,4 @@ def _find(program: TfProgram, node: str, body: str) -> tuple[TfProgram, str]:
                 continue
             break
         else:
-            raise UsageError("UNKNOWN_NODE", f"the model has no body {body!r} of node {node!r}")
+            raise unknown_body(node, body)

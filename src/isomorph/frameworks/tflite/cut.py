@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from isomorph.core.errors import UsageError
+from isomorph.core.cutting import unknown_tensor, walk_back
 from isomorph.frameworks.tflite.buffers import HANDLES
 from isomorph.frameworks.tflite.program import ABSENT
 
@@ -45,12 +44,7 @@ class Cutter:
         """The tensor of this name, or the error that shows the nearest one."""
         index = self.program.index.get(name)
         if index is None:
-            near = difflib.get_close_matches(name, list(self.program.index), n=1)
-            raise UsageError(
-                "UNKNOWN_TENSOR",
-                f"the model has no top-level tensor {name!r}",
-                fix=f"did you mean {near[0]!r}?" if near else "see: isomorph inspect MODEL",
-            )
+            raise unknown_tensor(name, self.program.index)
         return index
 
     def position(self, tensor: int) -> int:
@@ -83,33 +77,20 @@ class Cutter:
 
         A variable that is read needs whatever was assigned to it earlier in the same run.
         """
-        needed: set[int] = set()
-        missing: set[int] = set()
-        seen = set(feeds) | {ABSENT}
-        waiting = [index for index in fetch if index not in seen]
-        while waiting:
-            index = waiting.pop()
-            if index in seen:
-                continue
-            seen.add(index)
-            place = self.maker.get(index)
-            if place is None:
-                if index in self.graph.inputs:
-                    missing.add(index)
-                continue
-            for each in (place, *self._effects_on(self.graph.operators[place])):
-                if each not in needed:
-                    needed.add(each)
-                    waiting.extend(self._reads(each))
+        operator = self.graph.operators
+        needed, ends = walk_back(
+            fetch,
+            {*feeds, ABSENT},
+            self.maker.get,
+            lambda place: operator[place].inputs,
+            lambda place: self._effects_on(operator[place]),
+        )
         operators = tuple(sorted(needed))
         return Slice(
             operators=operators,
-            inputs=tuple(sorted(missing)),
+            inputs=tuple(sorted(index for index in ends if index in self.graph.inputs)),
             stateful=any(self._keeps(self.graph.operators[each]) for each in operators),
         )
-
-    def _reads(self, place: int) -> tuple[int, ...]:
-        return self.graph.operators[place].inputs
 
     def _keeps(self, operator: TfliteOperator) -> bool:
         """Whether running it twice in one interpreter is not the same as running it once."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.core.cutting import unknown_tensor
 from isomorph.frameworks.tflite.eval_steps import compiled
 from isomorph.frameworks.tflite.op_facts import QUANTIZED
 from isomorph.frameworks.tflite.oracle_step import grid_of
@@ -18,7 +19,7 @@ from isomorph.oracle.call import Call
 from isomorph.oracle.dtypes import is_float, numpy_dtype
 from isomorph.oracle.evaluator import own_constant, words_as_objects
 from isomorph.oracle.noise import Array, feed_source
-from isomorph.oracle.plan import Planner, constant_tensors, unknown_tensor
+from isomorph.oracle.plan import Planner, constant_tensors
 from isomorph.oracle.step import Scope, Step
 from isomorph.oracle.value import EvalValue, lifted
 from isomorph.oracle.weights import FoldedConstants
@@ -26,7 +27,6 @@ from isomorph.oracle.weights import FoldedConstants
 if TYPE_CHECKING:
     from isomorph.core.trace import Noise
     from isomorph.oracle.executor import Executor
-    from isomorph.oracle.session import Keep
 
 
 class Evaluator(oracle.Evaluator[int]):
@@ -39,16 +39,9 @@ class Evaluator(oracle.Evaluator[int]):
     def __init__(self, program: TfliteProgram, *, file: str | None = None) -> None:
         super().__init__(TfliteMainGraph(program, file))
 
-    def run(
-        self,
-        feeds: Mapping[str, Any],
-        fetch: Sequence[str],
-        noise: Noise | None = None,
-        keep: Keep = lambda _, value: value,
-    ) -> dict[str, Any]:
-        """As every oracle; a resource, which has no array, may be fed as None and is not."""
-        given = {name: value for name, value in feeds.items() if value is not None}
-        return super().run(given, fetch, noise, keep)
+    def accepted(self, feeds: Mapping[str, Any]) -> Mapping[str, Any]:
+        """All but None, which stands for a resource: it has no array."""
+        return {name: value for name, value in feeds.items() if value is not None}
 
 
 class TfliteMainGraph:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import ai_edge_litert
 import numpy as np
 
+from isomorph.core.cutting import unfed_inputs
 from isomorph.core.errors import UsageError
 from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.frameworks.tflite.buffers import HANDLES, numpy_dtype
@@ -205,13 +206,7 @@ class TfliteSession:
     def _missing(self, piece: Slice, fetch: Sequence[int]) -> UsageError:
         tensors = self._program.main.tensors
         names = [tensors[index].name for index in piece.inputs]
-        return UsageError(
-            "MISSING_INPUT",
-            f"input {names[0]!r} is needed and was not fed",
-            file=self._file,
-            why=f"fetching {tensors[fetch[0]].name!r} depends on: {', '.join(names)}",
-            fix="feed it, or feed the tensors between it and what is fetched",
-        )
+        return unfed_inputs(names, tensors[fetch[0]].name, file=self._file)
 
     def _completed(self, asked: Environment, delegate: str) -> Environment:
         """What was asked for, and what LiteRT really does about it."""

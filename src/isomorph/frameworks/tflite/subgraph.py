@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isomorph.core.errors import UsageError
+from isomorph.core.cutting import incomplete_piece, unknown_body
 from isomorph.frameworks.tflite.cut import Cutter
 from isomorph.frameworks.tflite.flatbuffer_writer import build, rooted
 
@@ -24,12 +24,7 @@ def piece_of(program: TfliteProgram, piece: Piece) -> bytes:
     fetch = [cutter.find(name) for name in piece.fetch]
     found = cutter.slice(feeds, fetch)
     if found.inputs:
-        name = program.main.tensors[found.inputs[0]].name
-        raise UsageError(
-            "MISSING_INPUT",
-            f"the piece depends on {name!r}, which is not among its inputs",
-            fix="cut further up, or feed it",
-        )
+        raise incomplete_piece(program.main.tensors[found.inputs[0]].name)
     return build(program, found, feeds, fetch, {}).data
 
 
@@ -46,5 +41,5 @@ def _find(program: TfliteProgram, node: str, body: str) -> TfliteGraph:
                 continue
             break
         else:
-            raise UsageError("UNKNOWN_NODE", f"the model has no body {body!r} of node {node!r}")
+            raise unknown_body(node, body)
     return graph
