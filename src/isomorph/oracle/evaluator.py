@@ -86,6 +86,7 @@ class Evaluator(Generic[K]):
         ``keep`` decides, as soon as a tensor is computed, how it is kept.
         """
         graph = self._graph
+        feeds = self.accepted(feeds)
         given = {graph.find(name): value for name, value in feeds.items()}
         names: dict[K, list[str]] = {}
         for name in fetch:
@@ -118,6 +119,10 @@ class Evaluator(Generic[K]):
             for key in finished:
                 values.pop(key, None)
         return {name: results[name] for name in fetch}
+
+    def accepted(self, feeds: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The feeds that a run takes; a framework may leave some out."""
+        return feeds
 
     def _outputs(
         self, step: Step[K], executor: Executor, read: Read, *, folds: bool

@@ -135,17 +135,32 @@ class Step(ABC, Generic[K]):
         noise: Noise,
     ) -> list[EvalValue]:
         """Its constant results, with how far noise moves each of them in float64."""
+        values = self.moved_constants(values, moved, noise)
         # A kernel gives optional outputs that the node leaves out.
         for value, one, other in zip(values, moved, still, strict=False):
-            value.shift = difference(one, other)
+            value.shift = difference(one, other) if self.shifts(value) else None
         return values
+
+    def moved_constants(
+        self, values: list[EvalValue], moved: Sequence[Any], noise: Noise
+    ) -> list[EvalValue]:
+        """Its constant results, those replaced that noise moves themselves."""
+        return values
+
+    def shifts(self, value: EvalValue) -> bool:
+        """Whether noise moves a constant result beside its value."""
+        return True
+
+    def place(self, scope: Scope) -> str:
+        """The node as an error names it."""
+        return scope.prefix + self.name
 
     def failed(self, error: Exception, scope: Scope) -> RuntimeFailedError:
         """The error for a node that could not be computed."""
         return RuntimeFailedError(
             "NODE_FAILED",
             "the oracle could not compute a node",
-            where=scope.prefix + self.name,
+            where=self.place(scope),
             why=f"{type(error).__name__}: {error}",
             fix="check the shapes and attributes of this node's inputs",
         )

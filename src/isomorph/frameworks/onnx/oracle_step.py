@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.core.errors import RuntimeFailedError
 from isomorph.frameworks.onnx.declared_types import declared_outputs
 from isomorph.frameworks.onnx.op_facts import KEPT_AS_DECLARED
 from isomorph.oracle.call import Call, Kernel
@@ -110,15 +109,9 @@ class OnnxStep(Step[str]):
             return declared
         return declared if declared is not None and (own is None or is_float(own)) else own
 
-    def failed(self, error: Exception, scope: Scope) -> RuntimeFailedError:
-        """The error for a node that could not be computed."""
-        return RuntimeFailedError(
-            "NODE_FAILED",
-            "the oracle could not compute a node",
-            where=f"{self.name} ({self.domain or 'ai.onnx'}::{self.op})",
-            why=f"{type(error).__name__}: {error}",
-            fix="check the shapes and attributes of this node's inputs",
-        )
+    def place(self, scope: Scope) -> str:
+        """Its name with its operator."""
+        return f"{self.name} ({self.domain or 'ai.onnx'}::{self.op})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,6 @@ from isomorph.kernels.tflite.quantized import Grid, Reach, onto, reals, stored_r
 from isomorph.oracle.call import Call, Kernel
 from isomorph.oracle.dtypes import is_float, numpy_dtype
 from isomorph.oracle.noise import SILENT, Array
-from isomorph.oracle.rounding_rules import difference
 from isomorph.oracle.step import Scope, Step, View, as_results
 from isomorph.oracle.value import EvalValue, lifted
 
@@ -124,24 +123,21 @@ class TfliteStep(Step[int]):
             return array.astype(numpy_dtype(declared), copy=False)
         return array
 
-    def disturbed_constants(
-        self,
-        values: list[EvalValue],
-        moved: Sequence[Any],
-        still: Sequence[Any],
-        noise: Noise,
+    def moved_constants(
+        self, values: list[EvalValue], moved: Sequence[Any], noise: Noise
     ) -> list[EvalValue]:
-        """Quanta are moved themselves; floats keep their value and get a shift beside it."""
-        if noise.quantizers:
-            values = [
-                value if grid is None else EvalValue(result, dtype=value.dtype, constant=True)
-                # States stand behind the outputs.
-                for value, result, grid in zip(values, moved, self.onto, strict=False)
-            ]
-        # States stand behind the outputs.
-        for value, one, other in zip(values, moved, still, strict=False):
-            value.shift = difference(one, other) if is_float(value.dtype) else None
-        return values
+        """Quanta are moved where the noise disturbs the quantizers."""
+        if not noise.quantizers:
+            return values
+        return [
+            value if grid is None else EvalValue(result, dtype=value.dtype, constant=True)
+            # States stand behind the outputs.
+            for value, result, grid in zip(values, moved, self.onto, strict=False)
+        ]
+
+    def shifts(self, value: EvalValue) -> bool:
+        """Floats keep their value and get a shift beside it."""
+        return is_float(value.dtype)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
