@@ -50,7 +50,7 @@ class Slices:
             rows = self.batches[name]
             start = min(index * rows, max(array.shape[0] - rows, 0))
             part = array[start : start + rows] if rows else array[index]
-            return np.ascontiguousarray(part)
+            return np.asarray(part, order="C")
         return array[np.newaxis] if name in self.widened else array
 
 

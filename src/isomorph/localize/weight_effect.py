@@ -341,7 +341,7 @@ def _corrected(difference: ConstantDifference, candidate: EvaluatedModel) -> Arr
     if actual.dtype.kind in "OSU":
         return None  # strings
     corrected = difference.corrected(actual if actual.dtype.kind in "iu" else None)
-    return np.ascontiguousarray(_as_type(corrected, actual.dtype))
+    return np.asarray(_as_type(corrected, actual.dtype), order="C")
 
 
 def _as_type(values: Array, dtype: np.dtype[Any]) -> Array:

@@ -87,7 +87,7 @@ def feedable(value: Value) -> bool:
 def fed(ort: Any, value: Value) -> Any:  # noqa: ANN401
     """What ``InferenceSession.run`` takes for a value; the value itself is not changed."""
     if not isinstance(value, np.ndarray):
-        return [np.ascontiguousarray(item) for item in value] if value is not None else None
+        return [np.asarray(item, order="C") for item in value] if value is not None else None
     whole = np.require(value, requirements=["C", "A"])
     if whole.dtype.name not in _foreign_names():
         return whole

@@ -14,6 +14,7 @@ import numpy as np
 
 from isomorph.core.cutting import unfed_inputs
 from isomorph.core.errors import UsageError
+from isomorph.core.ops import RANDOM
 from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.frameworks.onnx.cut import Cutter
 from isomorph.frameworks.onnx.ort_errors import refuse_unknown
@@ -86,14 +87,19 @@ class OpenvinoSession:
         piece = cutter.slice(known, [name for name in wanted if name not in known])
         if piece.inputs:
             raise unfed_inputs(piece.inputs, wanted[0], file=self._model.location)
+        fixed = cutter.stored - given.keys()
         for index in piece.nodes:
-            outputs = [n for n in proto.graph.node[index].output if n and n not in given]
+            node = proto.graph.node[index]
+            outputs = [n for n in node.output if n and n not in given]
             read = {
                 name: known[name]
                 for name in dict.fromkeys(cutter.reads[index])
-                if name in known and (name in given or name not in cutter.stored)
+                if name in known and name not in fixed
             }
             known |= self._node(index, read, outputs)
+            # Axes and sizes stay constants of the piece: OpenVINO compiles few nodes without them.
+            if not read and node.op_type not in RANDOM:
+                fixed |= set(outputs)
         return known
 
     def _node(self, index: int, read: dict[str, Array], outputs: list[str]) -> dict[str, Array]:

@@ -61,7 +61,7 @@ def rfft2d(call: Call, x: Array, lengths: Array) -> Array:
 @kernel("REAL", "IMAG", domain=TFLITE)
 def part(call: Call, x: Array) -> Array:
     """One half of a complex number."""
-    return np.ascontiguousarray(x.real if call.op == "REAL" else x.imag)
+    return np.asarray(x.real if call.op == "REAL" else x.imag, order="C")
 
 
 @kernel("COMPLEX_ABS", domain=TFLITE)

@@ -119,3 +119,41 @@ def test_integers_and_truths_come_back_as_they_are(tmp_path):
     assert found["best"].tolist() == x.argmax(1).tolist()
     assert found["above"].dtype == bool
     assert np.array_equal(found["rows"], x[[2, 0]])
+
+
+def graph_of_shapes():
+    """A size taken out of a shape: scalars, and axes that a Constant node states."""
+    helper = onnx.helper
+    constants = [
+        helper.make_node("Constant", [], [name], value=onnx.numpy_helper.from_array(value))
+        for name, value in (("place", np.int64(1)), ("axes", np.array([0])))
+    ]
+    nodes = [
+        *constants,
+        helper.make_node("Shape", ["x"], ["shape"]),
+        helper.make_node("Gather", ["shape", "place"], ["size"], axis=0),
+        helper.make_node("Unsqueeze", ["size", "axes"], ["sizes"]),
+        helper.make_node("ConstantOfShape", ["sizes"], ["zeros"]),
+        helper.make_node("Add", ["x", "zeros"], ["y"]),
+    ]
+    kind = onnx.TensorProto.FLOAT
+    graph = helper.make_graph(
+        nodes, "sizes", [helper.make_tensor_value_info("x", kind, [2, "n"])],
+        [helper.make_tensor_value_info("y", kind, [2, "n"])],
+    )  # fmt: skip
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def test_scalars_can_be_fed_and_axes_of_constant_nodes_stay_constants(tmp_path):
+    path = tmp_path / "sizes.onnx"
+    onnx.save(graph_of_shapes(), path)
+    model = registry.framework("onnx").load(str(path), {})
+    session = registry.runtime("openvino").open(model, Environment(runtime="openvino"))
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    names = ["size", "sizes", "zeros", "y"]
+    found = session.run({"x": x}, names)
+    assert found["size"].shape == ()
+    assert found["sizes"].tolist() == [3]
+    np.testing.assert_array_equal(found["y"], x)
+    given = session.run({"size": np.array(4)}, ["zeros"])
+    assert given["zeros"].shape == (4,)
