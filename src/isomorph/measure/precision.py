@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from isomorph.registry import operator_tables
 
 if TYPE_CHECKING:
-    from isomorph.core.model import Graph, Node
+    from collections.abc import Iterator
+
+    from isomorph.core.model import Constant, Graph, Node
 
 QUANTIZED_OPS = frozenset(
     {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "ConvInteger",
@@ -26,7 +28,7 @@ def widths(graph: Graph) -> frozenset[str]:
     A graph whose floats are mostly narrow counts as well, with or without weights, and so does one
     that is narrow from every input to every output. A few narrow tensors in a wide graph do not.
     """
-    found = {graph.constants[name].dtype for name in narrow_constants(graph)}
+    found = {each.dtype for _, each in constants_inside(graph) if each.dtype.startswith(_NARROW)}
     floats = [spec.dtype for spec in graph.tensors.values() if spec.dtype and "float" in spec.dtype]
     narrow = [dtype for dtype in floats if dtype.startswith(_NARROW)]
     if (2 * len(narrow) >= len(floats) > 0) or _narrow_between_doors(graph):
@@ -35,10 +37,17 @@ def widths(graph: Graph) -> frozenset[str]:
 
 
 def narrow_constants(graph: Graph) -> tuple[str, ...]:
-    """Constants stored in a float type narrower than float32."""
-    return tuple(
-        name for name, constant in graph.constants.items() if constant.dtype.startswith(_NARROW)
-    )
+    """Constants stored in a float type narrower than float32, those of bodies among them."""
+    found = (name for name, each in constants_inside(graph) if each.dtype.startswith(_NARROW))
+    return tuple(dict.fromkeys(found))
+
+
+def constants_inside(graph: Graph) -> Iterator[tuple[str, Constant]]:
+    """The constants of a graph and of the bodies of its nodes, by name."""
+    yield from graph.constants.items()
+    for node in graph.nodes:
+        for body in node.bodies.values():
+            yield from constants_inside(body)
 
 
 def quantized(graph: Graph) -> bool:

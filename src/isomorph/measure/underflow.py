@@ -150,7 +150,8 @@ def _lost(
     narrow = [
         name
         for name in narrow_constants(candidate.model.graph)
-        if float_info(there[name].dtype).smallest_normal > np.finfo(np.float32).smallest_normal
+        if name in there
+        and float_info(there[name].dtype).smallest_normal > np.finfo(np.float32).smallest_normal
     ]
     by_size: dict[int, list[str]] = {}
     for name in narrow:

@@ -26,6 +26,7 @@ class Executor:
     def __init__(self, arithmetic: Arithmetic) -> None:
         self.arithmetic = arithmetic
         self.states: dict[Any, EvalValue] = {}
+        self._moved: dict[str, tuple[EvalValue, EvalValue]] = {}
 
     def body(
         self,
@@ -42,13 +43,24 @@ class Executor:
                 return values[key]
             found = body.stored(key, self, scope)
             if found is not None:
-                return found
+                return self._constant(body.tensor_name(key, scope), found)
             return ABSENT if outer is None or key == "" else outer(key)
 
         for step in body.steps:
             # A node may leave optional outputs out; one that lacks fails where it is read.
-            values.update(zip(step.outputs, self.step(step, read, scope), strict=False))
+            for key, value in zip(step.outputs, self.step(step, read, scope), strict=False):
+                values[key] = self.arithmetic.stored(body.tensor_name(key, scope), value)
         return [read(key) for key in body.outputs]
+
+    def _constant(self, name: str, value: EvalValue) -> EvalValue:
+        """The constant of a body as the noise moves it: in every round of a loop alike."""
+        kept = self._moved.get(name)
+        if kept is not None and kept[0] is value:
+            return kept[1]
+        moved = self.arithmetic.stored(name, value)
+        if moved is not value:
+            self._moved[name] = value, moved
+        return moved
 
     def step(self, step: Step[Any], read: Read, scope: Scope) -> list[EvalValue]:
         """The outputs of one node."""

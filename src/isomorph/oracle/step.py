@@ -199,6 +199,10 @@ class Body(Protocol[K]):
         """The value of a tensor that no step has computed; None where it has none here."""
         ...
 
+    def tensor_name(self, key: K, scope: Scope) -> str:
+        """The name of a tensor in the description of the graph."""
+        ...
+
 
 def as_results(results: Any) -> tuple[Any, ...]:  # noqa: ANN401
     """What a kernel returned as a tuple, NumPy's scalars as arrays."""

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from isomorph.core.model import Graph, Node, TensorSpec
-from isomorph.measure.precision import jumps, widths
+from isomorph.core.model import Constant, Graph, Node, TensorSpec
+from isomorph.measure.precision import jumps, narrow_constants, widths
 
 
 def _graph(*steps):
@@ -57,3 +57,18 @@ def test_what_is_whole_from_the_beginning_does_not_jump():
     whole = _graph(("Gather", "float32"))
     tokens = TensorSpec(name="x", dtype="int64", shape=(4,))
     assert not jumps(replace(whole, inputs=(tokens,), tensors={**whole.tensors, "x": tokens}))
+
+
+def _holding(graph, name, dtype):
+    constant = Constant(name=name, dtype=dtype, shape=(4,), digest=name, value_digest=name)
+    return replace(graph, constants={name: constant})
+
+
+def test_narrow_weights_inside_a_loop_are_declared_too():
+    body = _holding(_graph(WIDE), "inner", "float16")
+    outer = _holding(_graph(("Loop", "float32"), WIDE), "outer", "float32")
+    loop = replace(outer.nodes[0], bodies={"body": body})
+    graph = replace(outer, nodes=(loop, *outer.nodes[1:]))
+    assert narrow_constants(graph) == ("inner",)
+    assert widths(graph) == {"float16"}
+    assert not narrow_constants(outer)

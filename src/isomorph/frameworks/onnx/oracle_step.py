@@ -139,6 +139,10 @@ class Program:
         """The initializer of this name, if the body has one."""
         return self.initializers.get(key)
 
+    def tensor_name(self, key: str, scope: Scope) -> str:
+        """The name itself."""
+        return key
+
 
 def call_function(
     executor: Executor, step: OnnxStep, inputs: list[EvalValue], read: Read, scope: Scope

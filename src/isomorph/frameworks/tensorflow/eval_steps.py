@@ -113,11 +113,14 @@ class TfBody:
     weights: WeightCache[Key]
 
     def stored(self, key: str, executor: Executor, scope: Scope) -> EvalValue | None:
-        """The constant of this name, which noise knows with the bodies around it."""
+        """The constant of this name."""
         if key not in self.program.constants:
             return None
-        value = self.weights.value((self.program.name, key))
-        return executor.arithmetic.stored(scope.prefix + key, value)
+        return self.weights.value((self.program.name, key))
+
+    def tensor_name(self, key: str, scope: Scope) -> str:
+        """The name of a tensor with the bodies around it."""
+        return scope.prefix + key
 
 
 class Compiler:

@@ -45,7 +45,8 @@ class TfMainGraph(NamedGraph):
 
     def stored(self, key: str, executor: Executor, scope: Scope) -> EvalValue | None:
         """The constant of this name."""
-        return self._main.stored(key, executor, scope)
+        found = self._main.stored(key, executor, scope)
+        return None if found is None else executor.arithmetic.stored(key, found)
 
     def fed(self, key: str, value: Any, noise: Noise | None) -> EvalValue:  # noqa: ANN401
         """A fed array or list: as the constant that it is, or as data."""

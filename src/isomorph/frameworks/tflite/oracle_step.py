@@ -159,6 +159,10 @@ class Part:
             return self.weights.value((self.index, key))
         return executor.states.setdefault((self.index, key), _initial(self.tensors[key]))
 
+    def tensor_name(self, key: int, scope: Scope) -> str:
+        """The name of a tensor."""
+        return self.tensors[key].name
+
 
 def grid_of(tensor: TfliteTensor) -> Grid | None:
     """The grid that a tensor declares, whatever its type; None where it declares none."""

@@ -122,6 +122,37 @@ def test_a_disturbed_constant_is_felt_behind_a_subgraph_of_constants():
     assert deviation[0] == pytest.approx(2 * 10.89 * U32, rel=0.4)
 
 
+@pytest.mark.parametrize("as_node", [False, True])
+def test_a_constant_of_a_body_is_disturbed_alike_in_every_round(as_node):
+    weight = numpy_helper.from_array(np.float16([3.3]), "w")
+    body = helper.make_graph(
+        [
+            *([helper.make_node("Constant", [], ["w"], value=weight)] if as_node else []),
+            helper.make_node("Cast", ["w"], ["wide"], to=FLOAT),
+            helper.make_node("Add", ["total", "wide"], ["more"]),
+            helper.make_node("Identity", ["going"], ["on"]),
+        ],
+        "body",
+        [
+            helper.make_tensor_value_info("round", TensorProto.INT64, []),
+            helper.make_tensor_value_info("going", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("total", FLOAT, [1]),
+        ],
+        [
+            helper.make_tensor_value_info("on", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("more", FLOAT, [1]),
+        ],
+        [] if as_node else [weight],
+    )
+    loop = helper.make_node("Loop", ["four", "", "x"], ["y"], body=body)
+    evaluator = opened([loop], {"four": np.int64(4)})
+    deviation, y = spread(evaluator, np.zeros(1, np.float32), constants=("w",))
+    assert y[0] == 4 * np.float64(np.float16(3.3))
+    assert deviation[0] == pytest.approx(4 * 3.3 * U16, rel=0.4), "independent draws would halve it"
+    none, _ = spread(evaluator, np.zeros(1, np.float32), constants=())
+    assert not none.any()
+
+
 def test_the_square_of_a_negative_number_stays_a_number():
     nodes = [helper.make_node("Pow", ["x", "two"], ["y"])]
     evaluator = opened(nodes, {"two": np.float32(2.0)})
