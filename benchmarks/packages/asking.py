@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+COMMAND = (sys.executable, "-m", "isomorph")
 WRONG_USE = 2
 REFUSED = 4
 INTERNAL = 70
@@ -123,7 +124,7 @@ def _answer(
 ) -> Row:
     from benchmarks.measuring.processes import MemoryWatch
 
-    command = [sys.executable, "-m", "isomorph", *map(str, words), "--format", "json"]
+    command = [*COMMAND, *map(str, words), "--format", "json"]
     used, started = _children_seconds(), time.monotonic()
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True

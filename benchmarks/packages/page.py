@@ -15,7 +15,7 @@ the other formats of the same network in its package, and converted to every for
 a converter leads to. No code of a package is run. `make bench-packages` makes this page and
 continues where it was ended; a question without a row has not been asked yet.
 
-*CPU s* is the time of all processes of one question, *MB* the most memory that they held together.
+*CPU s* is the time of all processes of one question, *MB held* the most memory of them together.
 A conversion names the steps of the route that was taken; its last check is against the first model.
 Integer widths are calibrated on generated samples. `failed` is a converter that gave no model, with
 its own words shortened; `refused` a file that holds no model which the installed framework can

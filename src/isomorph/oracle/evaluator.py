@@ -45,10 +45,6 @@ class MainGraph(Body[K], Protocol[K]):
         """The tensor of this name."""
         ...
 
-    def name(self, key: K) -> str:
-        """The name of a tensor."""
-        ...
-
     def is_stored(self, key: K) -> bool:
         """Whether a tensor has a value before anything has run."""
         ...
@@ -114,7 +110,7 @@ class Evaluator(Generic[K]):
             for key, value in zip(step.outputs, outputs, strict=False):
                 if key in given:
                     continue  # what is fed stays, though a step runs for its other outputs
-                values[key] = arithmetic.stored(graph.name(key), value)
+                values[key] = arithmetic.stored(graph.name(key, _TOP), value)
                 fetched(key, values[key])
             for key in finished:
                 values.pop(key, None)
@@ -141,7 +137,7 @@ class Evaluator(Generic[K]):
     def _stored(self, key: K, executor: Executor) -> EvalValue:
         found = self._graph.stored(key, executor, _TOP)
         if found is None:
-            raise LookupError(f"{self._graph.name(key)} has no value")
+            raise LookupError(f"{self._graph.name(key, _TOP)} has no value")
         return found
 
     def close(self) -> None:

@@ -43,13 +43,13 @@ class Executor:
                 return values[key]
             found = body.stored(key, self, scope)
             if found is not None:
-                return self._constant(body.tensor_name(key, scope), found)
+                return self._constant(body.name(key, scope), found)
             return ABSENT if outer is None or key == "" else outer(key)
 
         for step in body.steps:
             # A node may leave optional outputs out; one that lacks fails where it is read.
             for key, value in zip(step.outputs, self.step(step, read, scope), strict=False):
-                values[key] = self.arithmetic.stored(body.tensor_name(key, scope), value)
+                values[key] = self.arithmetic.stored(body.name(key, scope), value)
         return [read(key) for key in body.outputs]
 
     def _constant(self, name: str, value: EvalValue) -> EvalValue:

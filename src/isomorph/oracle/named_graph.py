@@ -47,7 +47,7 @@ class NamedGraph(ABC):
         """The name itself; the plan refuses an unknown one."""
         return name
 
-    def name(self, key: str) -> str:
+    def name(self, key: str, scope: Scope) -> str:
         """The name itself."""
         return key
 

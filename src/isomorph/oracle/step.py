@@ -199,7 +199,7 @@ class Body(Protocol[K]):
         """The value of a tensor that no step has computed; None where it has none here."""
         ...
 
-    def tensor_name(self, key: K, scope: Scope) -> str:
+    def name(self, key: K, scope: Scope) -> str:
         """The name of a tensor in the description of the graph."""
         ...
 

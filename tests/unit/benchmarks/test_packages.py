@@ -1,6 +1,7 @@
 """Models out of wheels: what is found there, and that no answer ends the run."""
 
 import json
+import sys
 import zipfile
 
 import pytest
@@ -74,10 +75,9 @@ def test_a_conversion_names_its_steps_and_why_the_last_one_failed():
     assert answer == ("failed", "b_to_c: no rank", ("a_to_b", "b_to_c"))
 
 
-def test_what_hangs_is_ended_and_told():
-    question = asking.Question(
-        package="nets", version="1.0", file="", route="doctor", size=0, words=("doctor",)
-    )
+def test_what_hangs_is_ended_and_told(monkeypatch):
+    monkeypatch.setattr(asking, "COMMAND", (sys.executable, "-c", "while True: pass"))
+    question = asking.Question(package="nets", version="1.0", file="", route="check", size=0)
     row = asking.asked(question, limit=0.05)
     assert (row.verdict, row.exit_code) == ("timeout", None)
     assert row.cpu_seconds > 0.05

@@ -139,7 +139,7 @@ class Program:
         """The initializer of this name, if the body has one."""
         return self.initializers.get(key)
 
-    def tensor_name(self, key: str, scope: Scope) -> str:
+    def name(self, key: str, scope: Scope) -> str:
         """The name itself."""
         return key
 

@@ -118,7 +118,7 @@ class TfBody:
             return None
         return self.weights.value((self.program.name, key))
 
-    def tensor_name(self, key: str, scope: Scope) -> str:
+    def name(self, key: str, scope: Scope) -> str:
         """The name of a tensor with the bodies around it."""
         return scope.prefix + key
 

@@ -57,7 +57,7 @@ class TfliteMainGraph:
             self.steps,
             self._main.inputs,
             stored,
-            name_of=self.name,
+            name_of=lambda key: self.tensors[key].name,
             before=VariableOrder(parts).before,
         )
         self.folded = FoldedConstants(
@@ -74,7 +74,7 @@ class TfliteMainGraph:
             raise unknown_tensor(name, self._names)
         return self._names[name]
 
-    def name(self, key: int) -> str:
+    def name(self, key: int, scope: Scope) -> str:
         """The name of a tensor."""
         return self.tensors[key].name
 
@@ -85,7 +85,7 @@ class TfliteMainGraph:
     def stored(self, key: int, executor: Executor, scope: Scope) -> EvalValue | None:
         """The constant, or the state of a variable."""
         found = self._main.stored(key, executor, scope)
-        return None if found is None else executor.arithmetic.stored(self.name(key), found)
+        return None if found is None else executor.arithmetic.stored(self.name(key, scope), found)
 
     def fed(self, key: int, value: Any, noise: Noise | None) -> EvalValue:  # noqa: ANN401
         """A fed array: on its tensor's grid, as the constant that it is, or as data."""

@@ -159,7 +159,7 @@ class Part:
             return self.weights.value((self.index, key))
         return executor.states.setdefault((self.index, key), _initial(self.tensors[key]))
 
-    def tensor_name(self, key: int, scope: Scope) -> str:
+    def name(self, key: int, scope: Scope) -> str:
         """The name of a tensor."""
         return self.tensors[key].name
 
