@@ -13,6 +13,7 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.oracle.noise import SILENT
+from isomorph.oracle.plan import releases_of
 from isomorph.oracle.step import DECLARED, Body, K, Read, Scope, Step
 from isomorph.oracle.value import ABSENT, DEAD, EvalValue, lifted, stored
 
@@ -27,6 +28,7 @@ class Executor:
         self.arithmetic = arithmetic
         self.states: dict[Any, EvalValue] = {}
         self._moved: dict[str, tuple[EvalValue, EvalValue]] = {}
+        self._releases: dict[int, tuple[tuple[Any, ...], ...]] = {}
 
     def body(
         self,
@@ -46,10 +48,12 @@ class Executor:
                 return self._constant(body.name(key, scope), found)
             return ABSENT if outer is None or key == "" else outer(key)
 
-        for step in body.steps:
+        for step, finished in zip(body.steps, self._releases_in(body), strict=True):
             # A node may leave optional outputs out; one that lacks fails where it is read.
             for key, value in zip(step.outputs, self.step(step, read, scope), strict=False):
                 values[key] = self.arithmetic.stored(body.name(key, scope), value)
+            for key in finished:
+                values.pop(key, None)
         return [read(key) for key in body.outputs]
 
     def _constant(self, name: str, value: EvalValue) -> EvalValue:
@@ -61,6 +65,13 @@ class Executor:
         if moved is not value:
             self._moved[name] = value, moved
         return moved
+
+    def _releases_in(self, body: Body[Any]) -> tuple[tuple[Any, ...], ...]:
+        """The tensors that each step of a body reads last; a loop runs its body many times."""
+        # A program keeps its bodies, so that none takes the identity of another during a run.
+        if id(body) not in self._releases:
+            self._releases[id(body)] = releases_of(body.steps, frozenset(body.outputs))
+        return self._releases[id(body)]
 
     def step(self, step: Step[Any], read: Read, scope: Scope) -> list[EvalValue]:
         """The outputs of one node."""

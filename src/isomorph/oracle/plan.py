@@ -94,14 +94,9 @@ class Planner(Generic[K, S]):
 
     def _ordered(self, fetch: tuple[K, ...], needed: set[int]) -> Plan[K, S]:
         steps = tuple((place, self._steps[place]) for place in sorted(needed))
-        last: dict[K, int] = {}
-        for turn, (_, step) in enumerate(steps):
-            last.update(dict.fromkeys((*step.gives, *step.needs), turn))
-        releases: list[list[K]] = [[] for _ in steps]
-        for key, turn in last.items():
-            releases[turn].append(key)
         reads = frozenset(key for _, step in steps for key in step.needs) | frozenset(fetch)
-        return Plan(steps=steps, releases=tuple(map(tuple, releases)), reads=reads)
+        releases = releases_of([step for _, step in steps])
+        return Plan(steps=steps, releases=releases, reads=reads)
 
     def _refuse_unknown(self, keys: Iterable[K]) -> None:
         for key in keys:
@@ -118,6 +113,20 @@ class Planner(Generic[K, S]):
             why=f"the model's inputs are {inputs or 'none'}",
             fix=f"feed {name!r}, or cut the graph below it",
         )
+
+
+def releases_of(
+    steps: Sequence[PlannedStep[K]], kept: Container[K] = ()
+) -> tuple[tuple[K, ...], ...]:
+    """For each step, the tensors that nothing reads after it, without those that are ``kept``."""
+    last: dict[K, int] = {}
+    for turn, step in enumerate(steps):
+        last.update(dict.fromkeys((*step.gives, *step.needs), turn))
+    releases: list[list[K]] = [[] for _ in steps]
+    for key, turn in last.items():
+        if key not in kept:
+            releases[turn].append(key)
+    return tuple(map(tuple, releases))
 
 
 def constant_tensors(

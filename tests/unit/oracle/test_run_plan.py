@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from isomorph.core.errors import UsageError
 from isomorph.core.limits import KEPT_PLANS
-from isomorph.oracle.plan import Planner, constant_tensors
+from isomorph.oracle.plan import Planner, constant_tensors, releases_of
 
 
 @dataclass(frozen=True)
@@ -64,3 +66,21 @@ def test_a_missing_input_and_an_unknown_tensor_are_refused_by_name() -> None:
 def test_constant_tensors_follow_from_stored_ones() -> None:
     found = constant_tensors(_STEPS, {"w"}, lambda step, known: all(n in known for n in step.needs))
     assert found == {"w", "folded"}
+
+
+@given(st.data())
+def test_a_tensor_is_released_once_after_its_last_use(data: st.DataObject) -> None:
+    count = data.draw(st.integers(1, 8))
+    names = ["x", *(f"t{place}" for place in range(count))]
+    steps = [
+        _Step(needs=tuple(data.draw(st.sets(st.sampled_from(names[: place + 1])))), gives=(made,))
+        for place, made in enumerate(names[1:])
+    ]
+    kept = data.draw(st.sets(st.sampled_from(names)))
+    released: set[str] = set()
+    for step, finished in zip(steps, releases_of(steps, kept), strict=True):
+        assert not released & {*step.needs, *step.gives}
+        assert not released & set(finished)
+        released |= set(finished)
+    used = {key for step in steps for key in (*step.needs, *step.gives)}
+    assert released == used - kept
