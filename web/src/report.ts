@@ -21,6 +21,8 @@ export type Confidence = "certain" | "likely" | "possible";
 
 export type BaselineState = "new" | "unchanged" | "worse" | "expired" | "fixed";
 
+export type FileRole = "inputs" | "data" | "state";
+
 /** The verdict of a check and everything that it is based on. */
 export interface Report {
   verdict: Verdict;
@@ -54,6 +56,8 @@ export interface Report {
   baseline: Baseline | null;
   skipped: Skipped[];
   trusted: string[];
+  /** What the check was asked, so that a repair can repeat it. */
+  request: CheckRequest | null;
   /** Seconds by phase. */
   elapsed: Record<string, Real>;
   version: string;
@@ -493,6 +497,39 @@ export interface Skipped {
   why: string;
 }
 
+/** The files and options of a check; whether code may run is not among them. */
+export interface CheckRequest {
+  /** The working directory: relative locations of files and models start there. */
+  directory: string;
+  files: RequestedFile[];
+  /** The stated runtime by side; under the empty name, for each side that accepts it. */
+  runtime: Record<string, string>;
+  /** Settings of the runtime; ``candidate.key`` is for one side. */
+  settings: Record<string, string>;
+  /** Modules that define custom operators. */
+  ops: string[];
+  /** The most memory of a worker, in bytes. */
+  memory: number | null;
+  /** The most seconds of a worker for loading, opening or running a model. */
+  timeout: Real | null;
+  /** Sizes of dynamic axes. */
+  dims: Record<string, number>;
+  /** Stated budgets by output; under the empty name, of every other output. */
+  budgets: Record<string, Real>;
+  bind_inputs: Record<string, string>;
+  bind_outputs: Record<string, string>;
+  /** The reference's axes in the order that an input or output of the candidate has. */
+  layouts: Record<string, number[]>;
+}
+
+/** A file beside the models, as it was named. */
+export interface RequestedFile {
+  role: FileRole;
+  location: string;
+  /** Of its content; empty for a folder. */
+  digest: string;
+}
+
 /** What isomorph fix did, and the measurements that prove it. */
 export interface RepairDocument {
   verdict: Verdict;
@@ -509,6 +546,8 @@ export interface RepairDocument {
   before: Measured[];
   after: Measured[];
   refused: string[];
+  /** What differs from the check of the report that was repaired. */
+  notes: string[];
   output: string | null;
   seed: number;
   elapsed: Real;

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from isomorph.api.environment import check_config, open_loader, trusted_names
 from isomorph.api.option_keywords import with_keywords
 from isomorph.api.options import CheckOptions
+from isomorph.api.repeat import check_request
 from isomorph.core.budgets import stated_budgets
 
 if TYPE_CHECKING:
@@ -63,11 +65,12 @@ def check(
     samples, metric = _test_set(data, inputs, options, trust=trust)
     if samples is not None and not all(map(_is_file, (reference, candidate))):
         inputs = samples.files[0]  # live models are traced with the first sample
+    budgets = stated_budgets(budget)
     config = check_config(
         options,
         CheckOptions,
         dims=dims or {},
-        budgets=stated_budgets(budget),
+        budgets=budgets,
         seed=seed,
         look_into_loss=options.locate,
         data=samples,
@@ -95,7 +98,8 @@ def check(
         from isomorph.checking.baseline import apply_baseline
         from isomorph.checking.dispatch import run_check
 
-        report = run_check(loader, reference, candidate, config)
+        request = check_request(options, dims=dims or {}, budgets=budgets, inputs=inputs, data=data)
+        report = replace(run_check(loader, reference, candidate, config), request=request)
     return apply_baseline(report, options.baseline, accepted, options.pair)
 
 

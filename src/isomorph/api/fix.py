@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 from isomorph.api.environment import check_config, open_models, trusted_names
 from isomorph.api.option_keywords import with_keywords
 from isomorph.api.options import PairOptions
+from isomorph.api.repeat import RepairCall, changed_models, repeated_call
 from isomorph.core.budgets import stated_budgets
 
 if TYPE_CHECKING:
     from isomorph.api.option_keywords import PairKeywords
     from isomorph.api.options import Progress
     from isomorph.core.patch import Repair
-    from isomorph.core.report import Binding, Report
 
 
 def fix(
@@ -27,7 +27,7 @@ def fix(
     inputs: Any = None,  # noqa: ANN401
     dims: Mapping[str, int] | None = None,
     budget: Mapping[str, float] | float | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     trust: bool = False,
     in_process: bool = False,
     keep_float: int | str | None = None,
@@ -42,51 +42,47 @@ def fix(
     ``keep_float`` keeps the worst nodes of a quantized candidate in float instead: so many, or
     "auto" for as few as make it good.
 
-    Without a candidate, ``reference`` is a report of ``check`` in JSON: its models are repaired.
-    Faults that it located are not searched for again, unless a model or the inputs have changed.
+    Without a candidate, ``reference`` is a report of ``check`` in JSON: its models are repaired
+    with its inputs, runtimes and other options, unless the call states others. Faults that it
+    located are not searched for again, unless a model, the inputs or an option have changed.
+    ``notes`` of the result states what has changed. ``trust`` is never taken from a report.
     """
     from isomorph.repair.deliver import write_float_repair, write_repair
 
-    options = with_keywords(options or PairOptions(), keywords)
-    report: Report | None = None
-    if candidate is None:
-        from isomorph.store.reports import reported_models
-
-        report, reference, candidate = reported_models(Path(reference))
-        options = _as_reported(options, report)
-    config = check_config(
-        options,
+    call = RepairCall(
+        reference=reference,
+        candidate=candidate,
+        options=with_keywords(options or PairOptions(), keywords),
+        inputs=inputs,
         dims=dims or {},
         budgets=stated_budgets(budget),
         seed=seed,
-        trusted=trusted_names(reference, candidate, trust=trust),
+    )
+    if candidate is None:
+        call = repeated_call(call)
+    config = check_config(
+        call.options,
+        dims=call.dims,
+        budgets=call.budgets,
+        seed=call.seed or 0,
+        trusted=trusted_names(call.reference, call.candidate, trust=trust),
         on_progress=progress,
     )
     with open_models(
-        reference,
-        candidate,
+        call.reference,
+        call.candidate,
         trust=trust,
         in_process=in_process,
-        runtime=options.runtime,
-        inputs=inputs,
+        runtime=call.options.runtime,
+        inputs=call.inputs,
         on_progress=progress,
     ) as (left, right, given):
         path = Path(output) if output is not None else None
-        if keep_float is None:
-            return write_repair(left, right, given, config, path, report=report)
-        count = None if keep_float == "auto" else int(keep_float)
-        return write_float_repair(left, right, given, config, output=path, count=count)
-
-
-def _as_reported(options: PairOptions, report: Report) -> PairOptions:
-    """The options with the bindings stated for the report, unless the call states others."""
-    from isomorph.core.report import BoundBy
-
-    def stated(bindings: Sequence[Binding]) -> dict[str, str]:
-        return {each.reference: each.candidate for each in bindings if each.how is BoundBy.USER}
-
-    return replace(
-        options,
-        bind_inputs=options.bind_inputs or stated(report.input_bindings),
-        bind_outputs=options.bind_outputs or stated(report.output_bindings),
-    )
+        changed = changed_models(call.report, left, right)
+        if keep_float is not None:
+            count = None if keep_float == "auto" else int(keep_float)
+            done = write_float_repair(left, right, given, config, output=path, count=count)
+        else:
+            report = call.report if call.same_question and not changed else None
+            done = write_repair(left, right, given, config, path, report=report)
+        return replace(done, notes=(*call.notes, *changed))

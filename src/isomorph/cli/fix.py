@@ -13,7 +13,10 @@ from isomorph.cli.parameters import Argument, Option
 def fix(
     reference: Annotated[
         str,
-        Argument(metavar="REFERENCE", help="The model to trust, or a report of check in JSON."),
+        Argument(
+            metavar="REFERENCE",
+            help="The model to trust, or a JSON report: its pair, as it was checked.",
+        ),
     ],
     candidate: Annotated[
         str | None,

@@ -341,7 +341,8 @@ class Repair:
     ``output`` is None where nothing was written. ``reason`` describes how it ended.
     ``session`` is the measured cure of a fault that lies in the run and not in the file;
     ``trades`` state node by node what keeping some in float has cost and gained;
-    ``advice`` what to change by hand, where no patch can be written.
+    ``advice`` what to change by hand, where no patch can be written;
+    ``notes`` what differs from the check of the report that was repaired.
     """
 
     verdict: Verdict
@@ -354,6 +355,7 @@ class Repair:
     trades: tuple[Trade, ...] = ()
     advice: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     seed: int = 0
     elapsed: float = 0.0
 

@@ -16,6 +16,7 @@ from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.model import Source
 from isomorph.core.profile import ErrorProfile
 from isomorph.core.quantized_tensor import QuantizedTensor
+from isomorph.core.request import CheckRequest
 from isomorph.core.trace import Environment
 
 SCHEMA = "isomorph.report/1"
@@ -233,6 +234,8 @@ class Report:
     baseline: Baseline | None = None
     skipped: tuple[Skipped, ...] = ()
     trusted: tuple[str, ...] = ()
+    request: CheckRequest | None = None
+    """What the check was asked, so that a repair can repeat it."""
     elapsed: Mapping[str, float] = field(default_factory=dict)
     """Seconds by phase."""
     version: str = ""

@@ -57,6 +57,8 @@ class RepairDocument:
     before: tuple[Measured, ...]
     after: tuple[Measured, ...]
     refused: tuple[str, ...]
+    notes: tuple[str, ...]
+    """What differs from the check of the report that was repaired."""
     output: str | None
     seed: Count
     elapsed: float
@@ -79,6 +81,7 @@ def document(repair: Repair) -> RepairDocument:
         before=repair.proof.before,
         after=repair.proof.after,
         refused=repair.refused,
+        notes=repair.notes,
         output=repair.output,
         seed=repair.seed,
         elapsed=repair.elapsed,

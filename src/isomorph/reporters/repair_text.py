@@ -19,6 +19,7 @@ def lines(repair: Repair, *, diff: bool = False) -> Iterator[str]:
     """The verdict, every patch with its finding, and the proof; with ``diff`` every edit too."""
     done = repair.repaired and (repair.applied or repair.session)
     yield f"{'REPAIRED' if done else str(repair.verdict).upper()}  {repair.reason}"
+    yield from (f"note    {each}" for each in repair.notes)
     for place, each in enumerate(repair.applied, 1):
         yield ""
         yield f"patch {place}  {each.patch.summary}"

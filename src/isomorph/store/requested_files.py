@@ -1,0 +1,37 @@
+"""Files that a report names: their digests, and where they are now."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isomorph.core.request import FileRole, RequestedFile
+
+if TYPE_CHECKING:
+    from isomorph.core.request import CheckRequest
+
+
+def requested_file(role: FileRole, path: str | Path) -> RequestedFile:
+    """A file as it is named, with the digest of its content."""
+    return RequestedFile(role=role, location=str(path), digest=file_digest(Path(path)))
+
+
+def file_digest(path: Path) -> str:
+    """``sha256:…`` of a file; empty for a folder."""
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+
+
+def located(location: str, request: CheckRequest, report: Path) -> str:
+    """Where a file of a report is: seen from the directory of the check, or beside the report.
+
+    A word that names no file, as ``package.module:factory``, stays as it is.
+    """
+    for folder in (request.directory, report.parent, ""):
+        path = Path(folder) / location
+        if path.exists():
+            return str(path)
+    return location
