@@ -117,7 +117,7 @@ def _nearest(
     for source, value, step in sources:
         terms = Source(dtype=source.dtype, half_step=0.5 * step + widest)
         for expected, _ in agreeing_arrangements(value, actual, weight, terms):
-            seen = _compared(blocked, expected, actual, Source(dtype=source.dtype), step)
+            seen = compare_blocked(blocked, expected, actual, Source(dtype=source.dtype), step)
             if seen.equal:
                 return None
             if not seen.sparse or seen.informative <= seen.count:
@@ -130,26 +130,33 @@ def _nearest(
     return best
 
 
-def _compared(
+def compare_blocked(
     blocked: BlockedWeight, expected: Array, actual: Array, source: Source, step: float
 ) -> Elements:
-    """Element by element, with half a step of each grid on which a number was rounded."""
+    """Compare a weight in blocks element by element with what it was made from.
+
+    A quantizer stores clip(rint(x/s) + z, low, high): it moves a number by half a step, at the ends
+    of a block as elsewhere, unless the end cuts it off. A scale that is rounded afterwards moves it
+    by its rounding. So did the source's, whose step is ``step``.
+    """
     with np.errstate(all="ignore"):
         apart = np.abs(expected - actual) > unit_roundoff("float32") * np.abs(expected)
     # Where most numbers are exactly the source's, its grid was kept, and none was rounded again.
-    kept = 2 * int(np.count_nonzero(apart)) < apart.size
-    reach = blocked.scale_error if kept and step > 0.0 else 0.5 * (blocked.sizes + step)
+    kept = step > 0.0 and 2 * int(np.count_nonzero(apart)) < apart.size
+    reach = blocked.scale_error + (0.0 if kept else 0.5 * (blocked.sizes + step))
     seen = compare_elements(expected, actual, blocked.weight, replace(source, error_bound=reach))
+    aside = _cut_off(blocked, expected - actual)
+    return replace(seen, beyond=seen.beyond & ~aside, between=seen.between & ~aside)
+
+
+def _cut_off(blocked: BlockedWeight, error: Array) -> Array:
+    """Mark the numbers that lie beyond the end of their block, which stores the end instead."""
     low, high = blocked.ends
     with np.errstate(all="ignore"):
-        # A block's end cuts off what lies beyond it, and its zero point was rounded as well.
-        outward = (expected - actual) * np.sign(blocked.steps)
-        aside = ((blocked.integers == high) & (outward > 0.0)) | (
-            (blocked.integers == low) & (outward < 0.0)
-        )
-        at_end = (blocked.integers == high) | (blocked.integers == low)
-        aside |= at_end & (np.abs(expected - actual) <= 4.0 * reach)
-    return replace(seen, beyond=seen.beyond & ~aside, between=seen.between & ~aside)
+        outward = error * np.sign(blocked.steps)
+        above = (blocked.integers == high) & (outward > 0.0)
+        below = (blocked.integers == low) & (outward < 0.0)
+    return np.asarray(above | below)
 
 
 def blocked_weights(side: Weights) -> Iterator[BlockedWeight]:
