@@ -16,13 +16,14 @@ from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.model import OutputOrder
 from isomorph.core.report import Skipped
+from isomorph.core.stated_numbers import MANY_DRAWS
 from isomorph.localize.locate import Located, locate
 from isomorph.localize.quantization_faults import judge_losses
 from isomorph.measure import findings as output_findings
 from isomorph.measure.calibration_range import beyond_calibration
 from isomorph.measure.compare import Comparison, Terms, compare
 from isomorph.measure.output_layout import Arrangeable
-from isomorph.measure.spread import FALSE_ALARM, MANY_DRAWS
+from isomorph.measure.spread import FALSE_ALARM
 from isomorph.measure.verdict import doubtful
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from statistics import NormalDist
 
 FALSE_ALARM = 1e-6
 """The stated probability that a correct output is called wrong: with the unit roundoffs of
-the float types, the only number that was typed rather than derived."""
+the float types, the only number from which the budgets are derived."""
 
 _NORMAL = NormalDist()
 _LARGEST_LOG = math.log(1e150)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.oracle.noise import unit_roundoff
+
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
@@ -67,7 +69,7 @@ def _of_a_mask(right: Array) -> Array:
     sizes = np.abs(right)
     usual = sizes[np.isfinite(sizes) & (sizes > 0)]
     middle = float(np.median(usual)) if usual.size else np.inf
-    return np.asarray(sizes * 2.0**-24 > middle)
+    return np.asarray(sizes * unit_roundoff("float32") > middle)
 
 
 def _rms(array: Array) -> float:

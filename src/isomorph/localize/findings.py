@@ -16,14 +16,13 @@ from isomorph.core.report import (
     FindingEffect,
     FindingStatus,
 )
+from isomorph.core.stated_numbers import LAYER_NODES
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node, Source
     from isomorph.localize.fault import Fault, FaultChain
 
 _MOST_TENSORS = 3
-MOST_NODES = 12
-"""A decomposed layer has up to this many nodes; a larger group holds several layers."""
 
 
 def findings(chain: FaultChain, reference: Graph, candidate: Graph) -> Iterator[Finding]:
@@ -107,7 +106,7 @@ def _summary(node: Node, fault: Fault, counterpart: Node | None) -> str:
 def suspect_large_group(finding: Finding) -> Finding:
     """Lower a finding to suspected if its group of nodes is too large to locate the fault."""
     many = len(finding.nodes)
-    if many <= MOST_NODES or finding.fact(Fact.MEMBER) is not None:
+    if many <= LAYER_NODES or finding.fact(Fact.MEMBER) is not None:
         return finding
     return replace(
         finding,

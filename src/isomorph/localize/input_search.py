@@ -13,6 +13,7 @@ from isomorph.core.coverage import InputKind
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Fact, Skipped
+from isomorph.core.stated_numbers import INPUT_SCALES
 from isomorph.inputs.generate import SAMPLES, generate
 from isomorph.localize.latent import Latent, latent
 from isomorph.measure.compare import Terms, compare
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from isomorph.core.report import Binding, Finding
     from isomorph.core.trace import Array, Arrays
 
-_SCALES = (1.0, 4.0, 16.0, 64.0)
 _MOST_BYTES = 4 << 20
 """Bytes of an input up to which a report contains its values, not only its recipe."""
 
@@ -47,7 +47,7 @@ def trials(graph: Graph, given: Arrays, seed: int) -> Iterator[Trial]:
     """Yield the given inputs and generated ones, scaled by growing factors and negated."""
     own = {name: np.asarray(value) for name, value in given.items()}
     shapes = {name: value.shape for name, value in own.items()}
-    for scale in _SCALES:
+    for scale in INPUT_SCALES:
         if scale > 1.0:
             yield Trial(recipe=f"the given inputs times {scale:g}", feeds=_scaled(own, scale))
         yield Trial(recipe=f"the given inputs times {-scale:g}", feeds=_scaled(own, -scale))

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.stated_numbers import TENSOR_DRAWS
 from isomorph.core.trace import Noise
 from isomorph.localize.fault import FaultChain
 from isomorph.localize.fault_chain import find_faults
 from isomorph.localize.unrelated_models import unrelated
 from isomorph.localize.value_matcher import match_captures
 from isomorph.match.dequantized_graph import dequantized
-from isomorph.match.tensor_capture import DRAWS, TensorCapture
+from isomorph.match.tensor_capture import TensorCapture
 from isomorph.measure.precision import narrow_constants, quantized, widths
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def locate(
 
 
 def match_values(
-    reference: EvaluatedModel, candidate: EvaluatedModel, *, draws: int = DRAWS
+    reference: EvaluatedModel, candidate: EvaluatedModel, *, draws: int = TENSOR_DRAWS
 ) -> ValueMatcher:
     """Capture every tensor of both oracles with its noise, ready to be matched by value."""
     left, right = reference.model.graph, candidate.model.graph

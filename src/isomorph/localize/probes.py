@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.errors import IsomorphError
+from isomorph.core.stated_numbers import TENSOR_DRAWS
 from isomorph.core.trace import Noise
 from isomorph.measure.budget_check import judge, stored_rounding
 from isomorph.measure.distance import is_inexact, widen
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from isomorph.match.axis_layout import Rearrangement
     from isomorph.match.tensor_capture import TensorCapture
     from isomorph.match.value_match import ValueMatcher
-
-_DRAWS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +113,7 @@ def _spread(
     """Return the spread of a value under rounding."""
     noise = Noise(seed=seed, rounding=True, attributes=True)
     feeds = {**capture.feeds, **given}
-    return spreads(capture.oracle, feeds, {tensor: value}, noise, draws=_DRAWS)[tensor]
+    return spreads(capture.oracle, feeds, {tensor: value}, noise, draws=TENSOR_DRAWS)[tensor]
 
 
 def _equal_as_stored(one: Array, two: Array, dtype: str) -> Array:

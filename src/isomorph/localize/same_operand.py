@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.errors import IsomorphError
+from isomorph.core.stated_numbers import OPERAND_PROBES
 from isomorph.match.small_constants import kind_of
 from isomorph.oracle.noise import unit_roundoff
 from isomorph.sessions.fetched_feeds import as_type, converted
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from isomorph.match.stored_weights import Weights
     from isomorph.measure.evaluated_model import EvaluatedModel
 
-_PROBES = 8
 _EITHER_WAY = frozenset(
     {"Add", "Mul", "Max", "Min", "Sum", "Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual"}
 )
@@ -53,7 +53,7 @@ class _Data:
             placed = low
         if not whole:
             yield np.clip(placed, low, high)
-        for _ in range(_PROBES):
+        for _ in range(OPERAND_PROBES):
             if whole:  # counts, masks and labels have no values between
                 picked = random.integers(len(seen), size=(1, *low.shape))
                 yield np.take_along_axis(seen, picked, axis=0)[0]

@@ -21,6 +21,7 @@ from isomorph.localize.loop_runner import LoopRunner
 from isomorph.localize.loop_steps import Round, body_output, other_branches
 from isomorph.localize.subgraph_nodes import SubgraphNames, subgraph_names
 from isomorph.match.tensor_capture import rms_and_peak
+from isomorph.oracle.fingerprint import FLOAT64_ORDER
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -181,7 +182,7 @@ def _differ(
         error, _ = rms_and_peak(left[one], right[other])
         value = left[one].astype(np.float64)
         size = float(np.sqrt(np.mean(np.square(value)))) if value.size else 0.0
-        if error > 2.0**-40 * size:
+        if error > FLOAT64_ORDER * size:
             return True
     return False
 

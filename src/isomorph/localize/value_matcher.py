@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from isomorph.match.tensor_capture import DRAWS, TensorCapture
+from isomorph.core.stated_numbers import TENSOR_DRAWS
+from isomorph.match.tensor_capture import TensorCapture
 from isomorph.match.value_match import ValueMatcher
 from isomorph.measure.parallel import run_parallel
 
@@ -11,7 +12,7 @@ def match_captures(
     reference: TensorCapture,
     candidate: TensorCapture,
     *,
-    draws: int = DRAWS,
+    draws: int = TENSOR_DRAWS,
     apart: bool = False,
     same_axes: bool = False,
 ) -> ValueMatcher:

@@ -20,6 +20,13 @@ from isomorph.core.coverage import InputKind
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import SHOWN_INPUTS, TRIED_WEIGHTS
+from isomorph.core.stated_numbers import (
+    FEWEST_TRIALS,
+    NEAR_OUTPUTS,
+    OTHER_INPUT_SEEDS,
+    SAME_DATA_INPUTS,
+    SHARE_BY_CHANCE,
+)
 from isomorph.localize.input_search import Carry, Trial, trials
 from isomorph.localize.same_operand import applied_to_same_data, reads_same_data
 from isomorph.match.axis_layout import arrangements
@@ -35,21 +42,10 @@ if TYPE_CHECKING:
     from isomorph.match.constant_difference import ConstantDifference
     from isomorph.match.stored_weights import Weights
 
-_BY_CHANCE = 0.0027
-"""Probability that a share differs from one half by chance: three standard errors of a normal."""
-_SEEDS = 3
-"""Sets of other inputs, each with its own seed."""
 _LEADS_TO_ROWS = frozenset(
     {"Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten", "Expand",
      "Slice", "Clip", "OneHot"}
 )  # fmt: skip
-_FEWEST_TRIALS = 6
-_NEAR = 1e-6
-"""Outputs closer than this are not judged; this only decides where the search continues."""
-
-
-_SAME_DATA_INPUTS = 8
-"""Further inputs on which two nodes must read the same data."""
 
 
 class Effect(StrEnum):
@@ -145,7 +141,7 @@ class ConstantExperiment:
             return []
         pairs = [(reference, candidate)]
         for trial in self._trials(difference):
-            if trial is None or len(pairs) > _SAME_DATA_INPUTS:
+            if trial is None or len(pairs) > SAME_DATA_INPUTS:
                 continue
             try:
                 ref = reference.with_feeds(trial.feeds)
@@ -176,7 +172,7 @@ class ConstantExperiment:
         read = dict.fromkeys(e for r in difference.weight.readers for e in r.node.outputs if e)
         generated = 0
         for trial in self._trials(difference):
-            if trial is not None and generated > _SAME_DATA_INPUTS:
+            if trial is not None and generated > SAME_DATA_INPUTS:
                 break
             try:
                 ref = reference if trial is None else reference.with_feeds(trial.feeds)
@@ -195,13 +191,13 @@ class ConstantExperiment:
         reference = self.sides[0]
         graph, feeds = reference.model.graph, reference.feeds
         size = sum(math.prod(each.shape) for each in graph.constants.values())
-        most = max(_FEWEST_TRIALS, TRIED_WEIGHTS.most // max(size, 1))
+        most = max(FEWEST_TRIALS, TRIED_WEIGHTS.most // max(size, 1))
         yield None
         if reference.oracle().capabilities.feed != "all":
             return
         own = {name: np.asarray(value) for name, value in feeds.items()}
         made = [*_rows(graph, own, difference)]
-        for seed in range(_SEEDS):
+        for seed in range(OTHER_INPUT_SEEDS):
             # The given inputs, larger and negated, are the same for every seed.
             made += [
                 each
@@ -242,7 +238,7 @@ class ConstantExperiment:
             if one is None or two is None or one.size != two.size:
                 continue
             if not np.allclose(
-                _arranged_like(one, two), two, rtol=_NEAR, atol=_NEAR, equal_nan=True
+                _arranged_like(one, two), two, rtol=NEAR_OUTPUTS, atol=NEAR_OUTPUTS, equal_nan=True
             ):
                 return Effect.UNDECIDED
         return Effect.NOT_REACHED
@@ -294,7 +290,7 @@ def nearer(pairs: Sequence[tuple[Array, Array, Array]]) -> Effect:
     around = float(np.mean(np.square(other))) if other.size else 0.0
     if around > remains:
         remains, freedom = around, other.size
-    doubt = student(1, freedom, _BY_CHANCE) * math.sqrt(remains / power)
+    doubt = student(1, freedom, SHARE_BY_CHANCE) * math.sqrt(remains / power)
     if share - 0.5 > doubt:
         return Effect.SHOWN
     return Effect.REFUTED if 0.5 - share > doubt else Effect.UNDECIDED

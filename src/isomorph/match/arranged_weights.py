@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.stated_numbers import SAMPLE_TOLERANCE, SAMPLED_ELEMENTS
 from isomorph.match.element_bounds import Source
 from isomorph.match.stored_weights import KEEPS_NUMBERS, StoredWeight
 from isomorph.match.value_match import weight_arrangements
@@ -15,11 +16,6 @@ from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
-
-_SAMPLED = 256
-"""Elements that are compared first: where most of them differ, the others are not read."""
-_SAMPLE_ROUNDING = 1e-5
-"""Relative tolerance of this first comparison; whatever passes is compared with its own bound."""
 
 
 def same_use(weight: StoredWeight, source: StoredWeight) -> bool:
@@ -38,12 +34,14 @@ def agreeing_arrangements(
 ) -> Iterator[tuple[Array, Source]]:
     """Yield ``value`` in every arrangement of its axes in which a sample of elements agrees."""
     error_bound = source.error_bound if isinstance(source.error_bound, np.ndarray) else None
-    places = np.unique(np.linspace(0, actual.size - 1, min(_SAMPLED, actual.size)).astype(np.int64))
+    places = np.unique(
+        np.linspace(0, actual.size - 1, min(SAMPLED_ELEMENTS, actual.size)).astype(np.int64)
+    )
     spots = np.unravel_index(places, actual.shape)
     actual_sample = actual[spots]
     step = 2.0 * source.half_step
     step += max(weight.grid.scale) if weight.grid is not None else 0.0
-    unit = 2.0 * (unit_roundoff(weight.dtype) + unit_roundoff(source.dtype)) + _SAMPLE_ROUNDING
+    unit = 2.0 * (unit_roundoff(weight.dtype) + unit_roundoff(source.dtype)) + SAMPLE_TOLERANCE
     for expected, lost in _placed(value, error_bound, actual.shape):
         with np.errstate(all="ignore"):
             sample = expected[spots]

@@ -19,8 +19,9 @@ import numpy as np
 
 from isomorph.core.digest import SMALL_IN_BODY
 from isomorph.core.limits import UNPAIRED_USES
+from isomorph.core.stated_numbers import FEW_ELEMENTS
 from isomorph.match.element_bounds import Elements, Source, compare_elements
-from isomorph.match.small_constants import FEW, ChangedConstant, kind_of
+from isomorph.match.small_constants import ChangedConstant, kind_of
 from isomorph.match.stored_weights import KEEPS_NUMBERS, StoredWeight, WeightReader
 from isomorph.match.topology import Topology
 
@@ -86,7 +87,9 @@ def changed_in_bodies(reference: Weights, candidate: Weights) -> list[ChangedCon
 def only_one_changed(reference: Weights, candidate: Weights) -> bool:
     """Whether one use of one constant is left over on each side, and all others are equal."""
     sizes = [[use.weight.size for use in side] for side in left_over(reference, candidate)]
-    return [len(each) for each in sizes] == [1, 1] and max(max(each) for each in sizes) <= FEW
+    return [len(each) for each in sizes] == [1, 1] and max(
+        max(each) for each in sizes
+    ) <= FEW_ELEMENTS
 
 
 def left_over(
@@ -101,9 +104,9 @@ def left_over(
         return [], []
     left, free = _canceled(*sides)
     # Many elements identify a constant, whatever operator reads it.
-    large = [[use for use in side if use.weight.size > FEW] for side in (left, free)]
+    large = [[use for use in side if use.weight.size > FEW_ELEMENTS] for side in (left, free)]
     still = _canceled(*large, of_one_kind=False)
-    few = [[use for use in side if use.weight.size <= FEW] for side in (left, free)]
+    few = [[use for use in side if use.weight.size <= FEW_ELEMENTS] for side in (left, free)]
     return [*few[0], *still[0]], [*few[1], *still[1]]
 
 

@@ -15,15 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.limits import LOOKED_UP_NUMBERS, MISSING_VECTORS
+from isomorph.core.stated_numbers import CLOSE_ELEMENTS, VECTOR_ELEMENTS
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.match.stored_weights import StoredWeight, Weights
-
-_CLOSE = 2.0**-10
-"""Relative tolerance for the elements of a partly wrong vector: a rounding to float16 and more."""
-_FEWEST = 4
-"""Elements that identify a vector; a shorter one may agree by chance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +59,9 @@ def concatenated_weight(
 def _views(actual: Array) -> Iterator[tuple[_Back, Array]]:
     """Yield the vectors along the last axis, then along the one before it, then single elements."""
     shape = actual.shape
-    if actual.ndim > 1 and shape[-1] >= _FEWEST:
+    if actual.ndim > 1 and shape[-1] >= VECTOR_ELEMENTS:
         yield _Back(shape=shape), actual.reshape(-1, shape[-1])
-    if actual.ndim > 1 and shape[-2] >= _FEWEST:
+    if actual.ndim > 1 and shape[-2] >= VECTOR_ELEMENTS:
         turned = np.swapaxes(actual, -1, -2)
         yield _Back(shape=turned.shape, turned=True), turned.reshape(-1, shape[-2])
     if sum(size > 1 for size in shape[:-1]) <= 1:
@@ -156,7 +152,7 @@ def _left_over(
     """Return the unused vector that agrees with ``vector`` in most of its elements."""
     best, found = vector.size // 2, None
     for place in involved:
-        close = np.abs(pool[place].rows - vector) <= _CLOSE * np.abs(vector)
+        close = np.abs(pool[place].rows - vector) <= CLOSE_ELEMENTS * np.abs(vector)
         for row in np.flatnonzero(np.count_nonzero(close, axis=1) > best):
             if (place, int(row)) not in used:
                 best, found = int(np.count_nonzero(close[row])), (place, int(row))

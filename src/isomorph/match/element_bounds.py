@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.stated_numbers import BEYOND_ROUNDINGS, CLAMPED_IN_FLOAT16, OPERATION_ROUNDINGS
 from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
@@ -22,17 +23,17 @@ if TYPE_CHECKING:
     from isomorph.match.stored_weights import StoredWeight
 
 _FLOAT32 = unit_roundoff("float32")
-_ROUNDINGS = 8.0
-"""Roundings of float32: two on either side, each of a full unit; a computed weight has as many."""
+_ROUNDINGS = 2 * OPERATION_ROUNDINGS
+"""Roundings of float32: a weight may be computed and stored by two operations."""
 
-_LARGEST_FLOAT16 = 65504.0
+_FLOAT16 = np.finfo(np.float16)
+_LARGEST_FLOAT16 = float(_FLOAT16.max)
 """A larger number acts as infinity: masks of −1e9, −3.4e38 and −inf have the same effect."""
-_CLAMPED = 1e4
-"""onnxconverter-common clamps float16 constants here, and BERT's masks are as large."""
-_VANISHED = 745.0
-"""exp(−745) is zero in float64: smaller numbers added before a softmax have the same effect."""
-_SMALLEST_FLOAT16 = 2.0**-14
-_SPACING_FLOAT16 = 2.0**-24
+_SMALLEST_FLOAT16 = float(_FLOAT16.smallest_normal)
+_SPACING_FLOAT16 = float(_FLOAT16.smallest_subnormal)
+_VANISHED = float(math.ceil(-math.log(np.finfo(np.float64).smallest_subnormal)))
+"""exp(−x) is below the smallest number of float64: what is smaller than −x and added before a
+softmax has the same effect."""
 
 _AT_A_TIME = 1 << 20
 
@@ -182,7 +183,7 @@ class _Scale:
             same = (expected == actual) | (np.isnan(expected) & np.isnan(actual))
             error = np.where(same, 0.0, np.where(np.isnan(error), np.inf, error))
             bound = self._bound(expected, integers, piece)
-            beyond = error > 2.0 * bound
+            beyond = error > BEYOND_ROUNDINGS * bound
             between = (error > bound) & ~beyond
             if beyond.any() or between.any():
                 aside = _rewritten(expected, actual, self.weight)
@@ -196,7 +197,7 @@ class _Scale:
         narrow = unit if unit > _FLOAT32 else 0.0
         bound = (narrow + _ROUNDINGS * self.unit) * sizes + self.source.half_step
         # A difference below the type's resolution at the largest number is not intended.
-        bound = bound + self.unit * min(self.largest, _CLAMPED)
+        bound = bound + self.unit * min(self.largest, CLAMPED_IN_FLOAT16)
         bound = bound + (_SPACING_FLOAT16 if "float16" in dtypes else 0.0)
         bound = bound + _cut(self.source.error_bound, piece)
         if self.steps is not None:
@@ -238,7 +239,7 @@ def _rewritten(expected: Array, actual: Array, weight: StoredWeight) -> Array:
     same_sign = np.sign(expected) == np.sign(actual)
     least = np.minimum(np.abs(expected), np.abs(actual))
     narrow = unit_roundoff(weight.dtype) > _FLOAT32
-    aside = same_sign & (least >= (_CLAMPED if narrow else _LARGEST_FLOAT16))
+    aside = same_sign & (least >= (CLAMPED_IN_FLOAT16 if narrow else _LARGEST_FLOAT16))
     if weight.may_mask and any(each.node.op in _ADDED for each in weight.readers):
         aside |= (expected <= -_VANISHED) & (actual <= -_VANISHED)
     if weight.dtype == "float16":

@@ -14,6 +14,8 @@ def may_be_equal(left: Fingerprint, right: Fingerprint, tolerance: float, peak: 
 
     ``tolerance`` bounds the rms of their difference, ``peak`` its largest element. Each statistic
     changes by no more than these bounds if the elements do not, so no equal tensor is missed.
+    ``leaning``, mean(x·|x|)/rms(x), changes by up to three times as much: its numerator by twice
+    the tolerance times the larger rms, its denominator by the tolerance.
     """
     return (
         left.elements == right.elements

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.alignment import Confidence, Pair
+from isomorph.core.stated_numbers import OPERATION_ROUNDINGS
 from isomorph.match.value_match import rearrangements
 from isomorph.oracle.noise import unit_roundoff
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
     from isomorph.match.constants import Constants
-
-_ROUNDINGS = 4.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +88,7 @@ def _recipes(
         return
     scale, offset, mean, variance = (np.asarray(value) for value in values)
     graph = (constants.reference, constants.candidate)[side]
-    unit = _ROUNDINGS * unit_roundoff(graph.constants[norm.inputs[1]].dtype)
+    unit = OPERATION_ROUNDINGS * unit_roundoff(graph.constants[norm.inputs[1]].dtype)
     epsilon = float(norm.attributes.get("epsilon", norm.attributes.get("eps", 0.0)))
     factor = scale / np.sqrt(variance + epsilon)
     used, all_four = (norm.inputs[1], norm.inputs[4]), norm.inputs[1:5]

@@ -16,6 +16,7 @@ import numpy as np
 
 from isomorph.core.limits import FOLDED_STEPS
 from isomorph.core.ops import RESHAPES
+from isomorph.core.stated_numbers import OPERATION_ROUNDINGS
 from isomorph.match.quantizers import float_operator
 from isomorph.oracle.noise import unit_roundoff
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 _PASSED_ON = RESHAPES | {"Transpose", "Cast"}
 _ADDS = frozenset({"Add", "Sub"})
-_ROUNDINGS = 12.0 * unit_roundoff("float32")
+_ROUNDINGS = 3 * OPERATION_ROUNDINGS * unit_roundoff("float32")
 """A square root, a quotient and a product, each with its operands, relative to its terms."""
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.stated_numbers import SAME_SCALE
 from isomorph.match.quantized_regions import QuantizedRegions
 from isomorph.match.value_match import rearrangements
 from isomorph.sessions.dequantized_session import real_values
@@ -24,9 +25,6 @@ Reader = Callable[[str], "Array | None"]
 """Returns the value of a constant, or None where it cannot be read."""
 
 _ON_INTEGERS = {"QGemm": "Gemm", "ConvInteger": "Conv", "MatMulInteger": "MatMul"}
-
-_SAME_NUMBERS = 1e-6
-"""Relative tolerance of scales: the same scale may be rounded differently."""
 
 
 def match_quantized_tensors(
@@ -81,7 +79,7 @@ def changed_parameters(reference: Quantization, candidate: Quantization) -> tupl
     fields = ("scale",) if "dtype" in found else ("scale", "zero_point")
     for field in fields:
         left, right = (np.asarray(getattr(each, field), float) for each in (reference, candidate))
-        if left.size != right.size or not np.allclose(left, right, rtol=_SAME_NUMBERS, atol=0):
+        if left.size != right.size or not np.allclose(left, right, rtol=SAME_SCALE, atol=0):
             found.append(field)
     return tuple(found)
 

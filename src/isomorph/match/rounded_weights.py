@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.chance import FALSE_ALARM
+from isomorph.core.stated_numbers import OPERATION_ROUNDINGS
 from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
-_SYMMETRIC = (7, 8, 127, 128, 32767, 32768)
+_WIDTHS = (4, 8, 16)
+"""Bits of the integers that converters quantize weights to."""
+_SYMMETRIC = tuple(2 ** (bits - 1) - less for bits in _WIDTHS for less in (1, 0))
 """The largest integers of symmetric quantizations: the largest weight is that many steps."""
-_RANGES = (15, 255, 65535)
+_RANGES = tuple(2**bits - 1 for bits in _WIDTHS)
 """Steps between the smallest and the largest number of an unsigned quantization."""
-_ROUNDINGS = 8.0 * unit_roundoff("float32")
+_ROUNDINGS = 2 * OPERATION_ROUNDINGS * unit_roundoff("float32")
 """Roundings of the product of an integer and a scale, and of the quotient that recovers it."""
 
 

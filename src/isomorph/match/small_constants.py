@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from isomorph.core.limits import UNPAIRED_USES
+from isomorph.core.stated_numbers import FEW_ELEMENTS
 from isomorph.match.element_bounds import Elements, Source, compare_elements
 from isomorph.match.quantizers import float_operator
 from isomorph.match.stored_weights import KEEPS_NUMBERS
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.match.stored_weights import StoredWeight, WeightReader, Weights
 
-FEW = 4
-"""Elements up to which a constant is paired by its use; larger ones are matched by value."""
 _MIRRORED = {"Less": "Greater", "LessOrEqual": "GreaterOrEqual"}
 
 
@@ -53,7 +52,7 @@ class _Use:
 def changed_constants(reference: Weights, candidate: Weights) -> list[ChangedConstant]:
     """Return every small constant that has no equal, with its most likely counterpart."""
     found: dict[str, ChangedConstant] = {}
-    for size in range(1, FEW + 1):
+    for size in range(1, FEW_ELEMENTS + 1):
         left = _canceled(list(_uses(candidate, size)), list(_uses(reference, size)))
         for use, other in _paired(*left):
             if use.weight.name not in found:

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.stated_numbers import FEW_ELEMENTS
 from isomorph.match.element_bounds import Elements, Source, compare_elements
 from isomorph.match.integer_roles import Role, role_of
 from isomorph.match.quantizers import changed_parameters
 from isomorph.match.rounded_weights import narrowed, steps_of
 from isomorph.match.same_structure import same_structure
-from isomorph.match.small_constants import FEW
 from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ def was_rounded(expected: Array, actual: Array, weight: StoredWeight, source: So
 
 def beyond_recomputation(found: PlacedConstant) -> bool:
     """Whether the difference is larger than that of a table that was computed again."""
-    if found.exact or found.elements.sparse or found.weight.size <= FEW:
+    if found.exact or found.elements.sparse or found.weight.size <= FEW_ELEMENTS:
         return True
     finite = np.abs(found.expected[np.isfinite(found.expected)])
     lost = recomputation_error(found.weight.shape) * float(np.max(finite, initial=0.0))

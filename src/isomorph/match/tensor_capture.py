@@ -11,6 +11,7 @@ import numpy as np
 
 from isomorph.core.chance import freedom
 from isomorph.core.errors import IsomorphError
+from isomorph.core.stated_numbers import TENSOR_DRAWS
 from isomorph.core.system_memory import default_worker_memory
 from isomorph.match.tensor_cache import LayeredTensors, TensorCache, batches, in_memory
 from isomorph.match.topology import Topology
@@ -26,10 +27,7 @@ if TYPE_CHECKING:
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Array, Arrays, Noise
 
-DRAWS = 4
-"""The rms over a whole tensor is stable after few draws."""
-
-_COPIES_AT_ONCE = DRAWS + 2
+_COPIES_AT_ONCE = TENSOR_DRAWS + 2
 """Copies of one batch: its values, its draws where they are kept, and what is being computed."""
 
 
@@ -95,11 +93,11 @@ class TensorCapture:
         self.spread: dict[str, float] = {}
         self.peak: dict[str, float] = {}
         self.unseen: dict[str, tuple[float, float, float]] = {}
-        self.draws = DRAWS
+        self.draws = TENSOR_DRAWS
         self._stored: dict[str, Any] = {}
         self._drawn: dict[tuple[str, int], Drawn] = {}
 
-    def compute(self, draws: int = DRAWS) -> None:
+    def compute(self, draws: int = TENSOR_DRAWS) -> None:
         """Compute every tensor, its fingerprint, and the rms and the peak of its noise."""
         self.draws = draws
         for name, value in self._fed.items():

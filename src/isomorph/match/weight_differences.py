@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.limits import FOLDED_STEPS, LIKE_WEIGHTS, MERGED_AXES, noted_limits
+from isomorph.core.stated_numbers import COMPUTED_ERROR
 from isomorph.match.arranged_weights import agreeing_arrangements, factored_in, same_use
 from isomorph.match.blocked_weights import blocked_differences
 from isomorph.match.body_constants import changed_in_bodies, only_one_changed
@@ -38,9 +39,6 @@ from isomorph.match.tables import table_differences
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.match.stored_weights import Weights
-
-_COMPUTED = 2.0**-10
-"""Error of sums, quotients and roots of constants in float32, relative to the largest number."""
 
 
 def constant_differences(reference: Weights, candidate: Weights) -> list[ConstantDifference]:
@@ -284,7 +282,7 @@ class _Comparison:
             if actual is not None and actual.size == weight.size and actual.dtype.kind == "f":
                 value = np.asarray(actual, np.float64)
                 largest = float(np.max(np.abs(value), initial=0.0, where=np.isfinite(value)))
-                lost = 0.0 if self.reference.only_moved(name) else _COMPUTED * largest
+                lost = 0.0 if self.reference.only_moved(name) else COMPUTED_ERROR * largest
                 yield None, (name,), value, Source(dtype="float32", half_step=lost)
 
     def _sources(self, weight: StoredWeight) -> list[StoredWeight]:

@@ -10,18 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.limits import ORIGIN_WEIGHTS, noted_limits
+from isomorph.core.stated_numbers import ALIKE_COSINE, CERTAIN_COSINE, OUTERMOST_ELEMENTS
 from isomorph.match.folded_scales import folded_kernels
 from isomorph.match.value_match import rearrangements
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph
     from isomorph.core.trace import Array
-
-_OUTERMOST = 16
-_ALIKE = 0.9
-"""The cosine above which two weights correspond: it is near zero for unrelated ones of any size,
-and a wrong scale does not change it."""
-_CERTAIN = 0.999
 
 
 class FloatWeights:
@@ -40,14 +35,14 @@ class FloatWeights:
         return found
 
     def _closest(self, real: Array, name: str) -> Array | None:
-        best, found = _ALIKE, None
+        best, found = ALIKE_COSINE, None
         stored = self._candidates(real, name)
         for value in chain(stored, folded_kernels(real.size, self._graph, self._read)):
             for moved in rearrangements(value, real.shape):
                 seen = np.asarray(moved.array(value), np.float64)
                 if (likeness := _cosine(seen, real)) > best:
                     best, found = likeness, seen
-            if best > _CERTAIN:
+            if best > CERTAIN_COSINE:
                 break
         return found
 
@@ -82,8 +77,8 @@ class FloatWeights:
 def _outermost(value: Array) -> Array:
     """Return the largest magnitudes relative to the largest: invariant to order and scale."""
     sizes = np.abs(np.asarray(value, np.float64)).ravel()
-    kept = np.sort(np.partition(sizes, -min(_OUTERMOST, sizes.size))[-_OUTERMOST:])
-    shares = np.zeros(_OUTERMOST)
+    kept = np.sort(np.partition(sizes, -min(OUTERMOST_ELEMENTS, sizes.size))[-OUTERMOST_ELEMENTS:])
+    shares = np.zeros(OUTERMOST_ELEMENTS)
     if sizes.size and np.isfinite(kept[-1]) and kept[-1] > 0:
         shares[-kept.size :] = kept / kept[-1]
     return shares

@@ -10,6 +10,7 @@ import numpy as np
 
 from isomorph.core.chance import as_many, usual_peak
 from isomorph.core.divergence import Budget, ErrorTerm
+from isomorph.core.stated_numbers import REAL_ROUNDING
 from isomorph.measure.distance import (
     distance,
     float_info,
@@ -27,9 +28,6 @@ from isomorph.measure.spread import Spread, hopeless, merged, student, threshold
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
-
-_REAL_ROUNDING = 8.0
-"""Measured rounding is two to four times smaller than its noise, and at most this many times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,7 +265,7 @@ def _blind(part: _Compared, limit: float, dtype: str, false_alarm: float) -> int
         doubtful = differ & (part.allowed >= largest) & (error <= part.allowed)
         if not doubtful.any():
             return 0
-        noise = part.allowed[doubtful] / (limit * _REAL_ROUNDING)
+        noise = part.allowed[doubtful] / (limit * REAL_ROUNDING)
         share = np.minimum(np.sqrt(2.0 / np.pi) * largest / noise, 1.0)
         return int(doubtful.sum()) if np.sum(np.log(share)) < math.log(false_alarm) else 0
 

@@ -11,6 +11,7 @@ import numpy as np
 from isomorph.core.divergence import Divergence, DivergenceKind, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Binding
+from isomorph.core.stated_numbers import DRAWS, MANY_DRAWS
 from isomorph.match.binding import PATH
 from isomorph.measure.evaluated_model import Comparand, EvaluatedModel, unmatched_constants
 from isomorph.measure.integer_outputs import judged_as_integers
@@ -23,7 +24,7 @@ from isomorph.measure.output_layout import (
 from isomorph.measure.output_order import elements, nearest, unordered
 from isomorph.measure.parallel import allowances, evaluate_all
 from isomorph.measure.precision import jumps, quantized, widths
-from isomorph.measure.spread import DRAWS, MANY_DRAWS, Spread, merged
+from isomorph.measure.spread import Spread, merged
 from isomorph.measure.underflow import Underflow, explained, underflow
 from isomorph.measure.verdict import (
     Evidence,

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 import numpy as np
 
 from isomorph.core.errors import IsomorphError
+from isomorph.core.stated_numbers import FIRST_DRAWS, WIDE_DRAWS
 from isomorph.core.trace import Noise, flatten
 from isomorph.measure.noise_draws import NoiseDraws
 from isomorph.measure.precision import jumps, narrow_constants
-from isomorph.measure.spread import FIRST_DRAWS, WIDE_DRAWS, Spread
+from isomorph.measure.spread import Spread
 from isomorph.measure.undecided_branches import Decided, decisions, taken_toward, unsettled
 
 if TYPE_CHECKING:

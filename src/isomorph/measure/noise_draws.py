@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.stated_numbers import DRAWS, WIDER
 from isomorph.core.trace import Noise, flatten
 from isomorph.measure.moments import Moments
-from isomorph.measure.spread import DRAWS, WIDER, Spread
+from isomorph.measure.spread import Spread
 from isomorph.oracle.draw_accumulator import DrawAccumulator
 from isomorph.sessions.trace_session import SEEDS
 

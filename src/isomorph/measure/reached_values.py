@@ -12,15 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.stated_numbers import JUMP_GAP, JUMPS_BY_DRAWS
+
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
-_APART = 8.0
-"""A gap between two draws is a jump if it is this many times all smaller gaps together.
-
-Of normally distributed draws the largest gap is about half of them; it is never eight times."""
-_SPLITS_BY_DRAWS = 4
-"""At most a quarter as many jumps as draws; with more, the values are not few."""
 _BLOCK = 1 << 16
 
 
@@ -61,8 +57,8 @@ def _block(steps: Array) -> tuple[Array, Array, Array]:
     gaps = np.diff(ordered, axis=0)
     ranked = np.sort(gaps, axis=0)[::-1]
     smaller = np.cumsum(ranked[::-1], axis=0)[::-1] - ranked
-    most = max(1, (rows - 1) // _SPLITS_BY_DRAWS)
-    jumps = ranked[: most + 1] > _APART * smaller[: most + 1]
+    most = max(1, (rows - 1) // JUMPS_BY_DRAWS)
+    jumps = ranked[: most + 1] > JUMP_GAP * smaller[: most + 1]
     # The splits are the largest gaps, up to the last that stands out from all below it.
     splits = np.max(np.where(jumps, np.arange(1, jumps.shape[0] + 1)[:, None], 0), axis=0)
     few = (splits > 0) & (splits <= most)

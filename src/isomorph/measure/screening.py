@@ -10,9 +10,9 @@ import numpy as np
 
 from isomorph.core.divergence import Budget, Divergence, ErrorTerm, Verdict
 from isomorph.core.errors import FATAL, IsomorphError
+from isomorph.core.stated_numbers import MANY_DRAWS
 from isomorph.measure.compare import Comparison, Terms, compare, differs
 from isomorph.measure.distance import distance
-from isomorph.measure.spread import MANY_DRAWS
 from isomorph.measure.verdict import doubtful
 
 if TYPE_CHECKING:

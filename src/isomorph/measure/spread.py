@@ -21,19 +21,7 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.measure.reached_values import Reached
 
-__all__ = ["DRAWS", "FALSE_ALARM", "Spread", "merged", "student", "threshold"]
-
-DRAWS = 10
-MANY_DRAWS = 32
-"""Where ten leave a loss in doubt: Student's bound is then near to the normal one."""
-FIRST_DRAWS = 3
-"""Enough where the error is far inside its budget, however imprecise the deviation is."""
-WIDER = 4.0
-"""Factor of the wider noise, which shows the values that rounding could reach.
-
-Measured rounding is two to four times smaller than its noise: an element that does not move under
-noise this wide is a dozen deviations of real rounding away from any other value."""
-WIDE_DRAWS = 12
+__all__ = ["FALSE_ALARM", "Spread", "merged", "student", "threshold"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.recording import OracleRecord, Record
+from isomorph.core.stated_numbers import DRAWS, TENSOR_DRAWS
 from isomorph.core.trace import Noise, Trace
 from isomorph.measure.budget_check import explained_by_rounding
 from isomorph.measure.compare import differs
 from isomorph.measure.evaluated_model import EvaluatedModel, flattened
 from isomorph.measure.noise_draws import spreads
 from isomorph.measure.precision import narrow_constants, widths
-from isomorph.measure.spread import DRAWS, FALSE_ALARM
+from isomorph.measure.spread import FALSE_ALARM
 from isomorph.measure.undecided_branches import of_decisions
 from isomorph.sessions.memory_estimate import refuse_without_space
 from isomorph.sessions.trace_session import SEEDS, Playback
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from isomorph.core.model import Graph, Model
     from isomorph.core.trace import Array, Arrays
     from isomorph.sessions.model_handle import ModelHandle
-
-LOOKS = 4
-"""Draws over every tensor: the rms over a whole tensor is stable after few."""
 
 Progress = Callable[[str, str], None]
 
@@ -108,7 +106,7 @@ def _recorded_oracle(
     for kind, noise in noises(graph, evaluated.seed).items():
         _report_progress(on_progress, "oracle", f"{kind} of {len(names)} tensors")
         moved = spreads(
-            session, feeds, values, replace(noise, seed=0), draws=LOOKS,
+            session, feeds, values, replace(noise, seed=0), draws=TENSOR_DRAWS,
             about_mean=noise.quantizers,
         )  # fmt: skip
         spread[kind] = {

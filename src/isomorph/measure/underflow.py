@@ -19,6 +19,7 @@ from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import UNDERFLOW_ELEMENTS
 from isomorph.core.report import Experiment, Fact, Finding, FindingEffect, FindingStatus
+from isomorph.core.stated_numbers import RELEVANT_SHARE, UNDERFLOW_CLAMPED
 from isomorph.measure.distance import float_info, widen
 from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.measure.precision import narrow_constants
@@ -31,14 +32,7 @@ if TYPE_CHECKING:
     from isomorph.measure.evaluated_model import Comparand
 
 CODE = "CONSTANT_UNDERFLOW"
-_CLAMPED = 2.0
-"""Smallest numbers of the type that a converter may store instead of zero.
-
-onnxruntime's converter to float16 stores one of them, onnxconverter-common's 1e-7, which is two.
-"""
 _MOST_LISTED = 3
-_RELEVANT = 0.01
-"""Share of the largest effect of one constant; constants with less are not reported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,7 +188,7 @@ def _as_stored(exact: Array, actual: Array, dtype: str) -> Array | None:
     tiny = (exact != 0) & (np.abs(exact) < least)
     with np.errstate(invalid="ignore"):
         near = np.abs(actual - exact) <= np.maximum(2 * unit_roundoff(dtype) * np.abs(exact), least)
-        gone = (np.abs(actual) <= _CLAMPED * least) & (actual * np.sign(exact) >= 0)
+        gone = (np.abs(actual) <= UNDERFLOW_CLAMPED * least) & (actual * np.sign(exact) >= 0)
     same = (actual == exact) | near
     if not np.all(np.where(tiny, gone, same)) or not np.any(tiny & (actual != exact)):
         return None
@@ -224,7 +218,9 @@ def _findings(found: Underflow, plain: EvaluatedModel) -> Iterator[Finding]:
         if not isinstance(alone, IsomorphError):
             effects.append((_moved(expected, alone), each))
     most = max((size for size, _ in effects), default=0.0)
-    effects = [(s, e) for s, e in effects if s > 0 and (math.isinf(s) or s >= _RELEVANT * most)]
+    effects = [
+        (s, e) for s, e in effects if s > 0 and (math.isinf(s) or s >= RELEVANT_SHARE * most)
+    ]
     for size, constant in sorted(effects, key=lambda each: -each[0])[:_MOST_LISTED]:
         yield _finding(constant, size, found)
 

@@ -13,6 +13,7 @@ from isomorph.core.divergence import Divergence, ErrorTerm, Judgment, Verdict
 from isomorph.measure.budget_check import as_stored, judge, judge_stated_budget
 from isomorph.measure.distance import float_info, is_inexact, widen
 from isomorph.measure.spread import Spread, comfortable, hopeless, merged, threshold
+from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 ROUNDING = "Monte-Carlo spread of float64 runs disturbed by the rounding of the declared types"
 ALLOWANCE = "spread of float64 runs whose unmatched constants are re-rounded once"
 INTENDED = "spread of float64 runs with ideal quantizers and weights of the declared widths"
-# Two float64 oracles of one function differ by their own rounding: this share of float32's.
-_OWN_ROUNDING = 2.0**-29
+_OWN_ROUNDING = unit_roundoff("float64") / unit_roundoff("float32")
+"""Two float64 oracles of one function differ by their own rounding: this share of float32's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

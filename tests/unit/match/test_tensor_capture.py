@@ -3,9 +3,10 @@ import pytest
 from chains import Session, graph, node
 
 from isomorph.core.errors import RuntimeFailedError
+from isomorph.core.stated_numbers import TENSOR_DRAWS
 from isomorph.core.trace import Noise
 from isomorph.match.tensor_cache import LayeredTensors, TensorCache, batches
-from isomorph.match.tensor_capture import DRAWS, TensorCapture
+from isomorph.match.tensor_capture import TensorCapture
 
 X = np.random.default_rng(0).normal(size=(4, 6))
 LONG = 40
@@ -76,7 +77,7 @@ def test_a_tensor_whose_shape_noise_changes_can_be_anything():
 
 def test_each_batch_goes_on_where_the_one_before_it_ended():
     _, session = capture(4 * 6 * 8 * 100)
-    assert session.computed == LONG * (DRAWS + 1)
+    assert session.computed == LONG * (TENSOR_DRAWS + 1)
 
 
 def test_what_was_let_go_is_computed_again_and_only_that():

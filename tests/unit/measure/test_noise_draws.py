@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from isomorph.core.stated_numbers import WIDER
 from isomorph.core.trace import Noise
 from isomorph.measure.moments import Moments
 from isomorph.measure.noise_draws import NoiseDraws
-from isomorph.measure.spread import WIDER
 from isomorph.oracle.draw_accumulator import DrawAccumulator
 
 CENTER = {"y": np.zeros(3), "none": None, "list": [np.ones(2), np.ones(1)]}

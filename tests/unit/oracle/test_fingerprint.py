@@ -1,5 +1,8 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from isomorph.match.fingerprint_index import FingerprintIndex, may_be_equal
 from isomorph.oracle.fingerprint import fingerprint
@@ -41,3 +44,16 @@ def test_the_index_finds_by_the_noise_of_each_and_not_of_the_noisiest():
     assert found == {"t3", "wild"}
     assert "still" in set(index.near(fingerprint(np.full(4, 5.0)), 0.0, 6.0))
     assert not list(index.near(fingerprint(np.zeros(3)), 1e-9, 6.0))
+
+
+@given(
+    arrays(np.float64, (2, 12), elements=st.floats(-1e3, 1e3)), st.floats(0.0, 1.0),
+)  # fmt: skip
+def test_no_statistic_changes_by_more_than_its_bound(pair, share):
+    one, other = pair[0], pair[0] + share * pair[1]
+    step = other - one
+    # Statistics are computed to float64 precision of the values themselves.
+    slack = 1e-12 * (1.0 + float(np.max(np.abs(pair))))
+    tolerance = float(np.sqrt(np.mean(np.square(step)))) + slack
+    peak = float(np.max(np.abs(step))) + slack
+    assert may_be_equal(fingerprint(one), fingerprint(other), tolerance, peak)

@@ -1,0 +1,159 @@
+"""Numbers that decide something and are not derived, each with its evidence.
+
+Everything else that decides follows from the unit roundoff of a type, from the definition of an
+operator or a format, or from the probability of a false alarm (``core.chance``). Limits of searches
+are in ``core.limits``.
+"""
+
+from __future__ import annotations
+
+# When two weights are the same
+
+OPERATION_ROUNDINGS = 4.0
+"""Unit roundoffs by which the results of one operation may differ between two sides.
+
+A rounding to nearest is one. Library functions and reordered sums are promised to one unit in the
+last place, which is two, on either side."""
+
+BEYOND_ROUNDINGS = 2.0
+"""Bounds of one rounding beyond which an element of a weight differs.
+
+A model that went through two converters was rounded twice. Elements between one and two bounds
+decide whether the others differ singly (``Elements.sparse``)."""
+
+CLAMPED_IN_FLOAT16 = 1e4
+"""A number from which on constants of a float16 model are the same number.
+
+onnxconverter-common clamps float16 constants here (``max_finite_val``), and BERT's masks are as
+large."""
+
+COMPUTED_ERROR = 2.0**-10
+"""Error of sums, quotients and roots of constants in float32, relative to the largest number.
+
+A sum of n terms loses at most n unit roundoffs: this is enough for 2**14 terms."""
+
+CLOSE_ELEMENTS = 2.0**-10
+"""Relative tolerance for the elements of a vector that is wrong in others.
+
+Two unit roundoffs of float16. It only chooses the counterpart; its elements are then compared with
+bounds of their own."""
+
+VECTOR_ELEMENTS = 4
+"""Elements that identify a vector of a weight.
+
+Four float32 numbers have 96 bits of significands: they do not agree by chance."""
+
+FEW_ELEMENTS = 4
+"""Elements up to which a constant is paired by its use; larger ones are matched by value.
+
+Epsilons, axes and sizes have one to four elements, and the same ones occur all over a model."""
+
+SAMPLED_ELEMENTS = 256
+"""Elements of a weight that are compared first. Where fewer than a quarter agree, the others are
+not read: a weight that is wrong in half of its elements fails this by chance once in 10**15."""
+
+SAMPLE_TOLERANCE = 1e-5
+"""Relative tolerance of this first comparison, in addition to the roundings of both types.
+
+Whatever passes is compared with its own bound."""
+
+SAME_SCALE = 1e-6
+"""Relative difference of two scales that are the same number: eight units in the last place of
+float32."""
+
+ALIKE_COSINE = 0.9
+"""The cosine above which a float weight may be what a quantized one was made from.
+
+Quantization to four bits leaves a cosine above 0.98. Unrelated normal weights of eight elements
+exceed 0.9 once in two thousand times, of sixteen never in 10**5. A wrong scale does not change
+it."""
+
+CERTAIN_COSINE = 0.999
+"""The cosine above which no other weight is tried: eight bits leave more than 0.9999."""
+
+OUTERMOST_ELEMENTS = 16
+"""Largest elements of a weight by which similar ones are tried first; only the order depends."""
+
+QUANTIZED_RESIDUE = 0.1
+"""Share of a weight up to which a quantized one may differ from it: eight bits lose far less, and
+another weight shares nothing with it."""
+
+# Which node is wrong
+
+LAYER_NODES = 12
+"""Nodes up to which a group is named as the place of a fault: a layer normalization, a GELU or an
+attention score that an exporter decomposed has up to this many. A larger group holds several
+layers, and the finding is only suspected."""
+
+SHARE_BY_CHANCE = 0.0027
+"""Probability that the share of a constant in an error differs from one half by chance: three
+standard errors of a normal distribution. The verdict needs the outputs beyond their budget as
+well."""
+
+OTHER_INPUT_SEEDS = 3
+"""Sets of generated inputs on which a constant that differs is tried, each with its own seed."""
+
+FEWEST_TRIALS = 6
+"""Inputs that are tried for a constant that differs, however large the model is. Beyond as many as
+``TRIED_WEIGHTS`` allows: the report states that others were not tried."""
+
+NEAR_OUTPUTS = 1e-6
+"""Difference up to which outputs are not judged for a constant that cannot be replaced. It only
+decides on which input the search continues; the budgets decide the verdict there."""
+
+SAME_DATA_INPUTS = 8
+"""Further inputs on which two nodes must read the same data for their constants to be compared."""
+
+OPERAND_PROBES = 8
+"""Values within the range of an operand on which another must have the same effect. One whose
+effect differs in half of that range passes once in 256 times."""
+
+INPUT_SCALES = (1.0, 4.0, 16.0, 64.0)
+"""Factors of the given inputs with which a difference is searched for: powers of four up to where
+activations saturate."""
+
+# The budget of an output
+
+DRAWS = 10
+"""Draws of the noise behind a budget. Student's distribution accounts for their number, so fewer
+make a budget wider, never wrong."""
+
+MANY_DRAWS = 32
+"""Draws where ten leave a loss in doubt: Student's bound is then near to the normal one."""
+
+FIRST_DRAWS = 3
+"""Enough where the error is far inside its budget, however imprecise the deviation is."""
+
+WIDER = 4.0
+"""Factor of the wider noise, which shows the values that rounding could reach.
+
+Measured rounding is two to four times smaller than its noise: an element that does not move under
+noise this wide is a dozen deviations of real rounding away from any other value."""
+
+WIDE_DRAWS = 12
+"""Draws of the wider noise. A value that each of them reaches with a chance of one in two is missed
+once in 4000 times."""
+
+TENSOR_DRAWS = 4
+"""Draws behind the noise of a tensor inside: its rms over many elements is stable after few."""
+
+REAL_ROUNDING = 8.0
+"""How many times smaller than its noise rounding may be: two to four times were measured."""
+
+JUMP_GAP = 8.0
+"""A gap between two draws is a jump if it is this many times all smaller gaps together.
+
+Ten normally distributed draws never have one in 10**5 trials; three have in two of a hundred, so
+that the budget of an element then holds for the values that it reached."""
+
+JUMPS_BY_DRAWS = 4
+"""At most a quarter as many jumps as draws; with more, the values are not few."""
+
+UNDERFLOW_CLAMPED = 2.0
+"""Smallest numbers of a type that a converter may store instead of zero.
+
+onnxruntime's converter to float16 stores one of them, onnxconverter-common's 1e-7, which is two."""
+
+RELEVANT_SHARE = 0.01
+"""Share of the largest effect of one constant that underflows; constants with less are not
+listed. The verdict does not depend on it."""
