@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from isomorph.core.diagnosis_limits import OPTIMIZER_ROUNDS
 from isomorph.core.execution import Switch
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
-from isomorph.core.limits import OPTIMIZER_ROUNDS
 from isomorph.core.report import Experiment, Fact
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.experiments import restore_experiment

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.diagnosis_limits import INPUT_ORDERS
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
-from isomorph.core.limits import AXIS_ORDERS, INPUT_ORDERS
+from isomorph.core.limits import AXIS_ORDERS
 from isomorph.core.patch import Patch, SetInput
 from isomorph.core.report import Experiment
 from isomorph.diagnose import node_constants

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.diagnosis_limits import CONNECTIONS
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
-from isomorph.core.limits import CONNECTIONS
 from isomorph.core.ops import BUILT_IN, FUSED, RESHAPES
 from isomorph.core.patch import Patch, SetOp
 from isomorph.core.report import Experiment, Fact

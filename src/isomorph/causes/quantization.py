@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.diagnosis_limits import QUANTIZED_AXES, WASTED_STEPS
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment, Fact
@@ -20,8 +21,6 @@ from isomorph.sessions.dequantized_session import reach
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
-_RANKS = 5
-_FEWEST_STEPS = 2**7
 """Steps of seven bits: a quantizer that uses fewer wastes at least one of its eight bits."""
 
 
@@ -100,7 +99,7 @@ def _axis(context: FaultContext) -> Diagnosis | None:
         scale = context.candidate.constants.get(node.inputs[1]) if len(node.inputs) > 1 else None
         if scale is None or int(np.prod(scale.shape)) <= 1:
             continue
-        for axis in range(_RANKS):
+        for axis in range(QUANTIZED_AXES):
             edit = SetAttribute(node=node.name, name="axis", value=axis)
             found = context.rehearse(Patch(summary="", edits=(edit,))) if axis != now else None
             if found is not None and (context.equals(found) or _within(context, found)):
@@ -254,6 +253,6 @@ def _range(context: FaultContext) -> str:
     summary = "the quantizer is coarser than its width has to be"
     step = tensor_grids.step(context)
     reached = round((high - low) / step) + 1 if step and np.isfinite(high - low) else 0
-    if 1 < reached < _FEWEST_STEPS:
+    if 1 < reached < WASTED_STEPS:
         return f"{summary}: its range is wasted, as the values reach {reached} of its steps only"
     return f"{summary}: its scale does not fit the values"

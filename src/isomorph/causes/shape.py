@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.diagnosis_limits import SIZES
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
-from isomorph.core.limits import SIZES
 from isomorph.core.report import Fact
 from isomorph.diagnose.experiments import restore_experiment
 from isomorph.match.topology import Topology

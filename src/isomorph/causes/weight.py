@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.diagnosis_limits import BODY_CONSTANTS, FOLDED_WEIGHTS
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
-from isomorph.core.limits import BODY_CONSTANTS, FOLDED_WEIGHTS
 from isomorph.core.report import Fact
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.constant_diff import difference

@@ -309,75 +309,17 @@ TRIED_WEIGHTS = Limit(
 )
 """Weights of the model times trials. Beyond: the input that shows a difference may be missed."""
 
-# Why a node is wrong: reported where no cause was confirmed
-
-FUSED_PRODUCTS = Limit(
-    most=64,
-    of="products of bytes between quantizers are predicted, each by a run of the oracle",
-    left_out="whether fused products of bytes saturate",
-)
-"""Beyond: saturation of products that a runtime fuses is not recognized, and no node is named."""
-
-PARAMETER_TRIALS = Limit(
-    most=64,
-    of="values of parameters are tried at one wrong place",
-    left_out="further values of parameters",
-)
-PARAMETER_NODES = Limit(
-    most=4,
-    of="nodes of one wrong place have their parameters tried",
-    left_out="the parameters of further nodes of a group",
-)
-PARAMETER_COMBINATIONS = Limit(
-    most=320,
-    of="combinations of parameters are tried at one node",
-    left_out="further combinations of parameters",
-)
-INPUT_ORDERS = Limit(
-    most=24,
-    of="orders of the inputs or outputs of one node are tried",
-    left_out="further orders of inputs or outputs",
-)
-FOLDED_WEIGHTS = Limit(
-    most=48,
-    of="combinations of weights with what follows worked in are tried",
-    left_out="further combinations of folded weights",
-)
-BODY_CONSTANTS = Limit(
-    most=12,
-    of="constants of the bodies of one node are tried",
-    left_out="further constants inside a body",
-)
-CONNECTIONS = Limit(
-    most=16,
-    of="tensors are tried as the missing input of a node",
-    left_out="further tensors that may be a missing input",
-)
-SIZES = Limit(
-    most=16,
-    of="computed sizes are tried in the place of a stored one",
-    left_out="further sizes that the reference computes",
-)
-LOOP_ROUNDS = Limit(
-    most=8,
-    of="rounds more or fewer are tried for a loop",
-    left_out="numbers of rounds that are farther from the present one",
-)
-CONSTANT_ORDERS = Limit(
-    most=120,
-    of="orders of the axes of a constant are compared with the reference's",
-    left_out="further orders of the axes of a constant",
-)
-OPTIMIZER_ROUNDS = Limit(
-    most=4,
-    of="times further optimizers are switched off that come up meanwhile",
-    left_out="further combinations of optimizers",
-)
-"""Beyond, for all of these: the cause may be named as unknown, or by what merely looks like it."""
+# What a conversion stores otherwise
 
 UNDERFLOW_ELEMENTS = 4096
 """Elements of a constant in which numbers are looked for that a narrow float type stores as zero.
 Beyond: what such a number moves counts as a difference of the models, never as a loss."""
+
+# What lint looks at
+
+SIGN_STEPS = 12
+"""Nodes that are followed back to learn the sign of an operand. Beyond: the sign is unknown, and a
+logarithm, a root or a quotient of it is noted."""
 
 # What an oracle keeps between runs; no result depends on these
 
@@ -391,8 +333,3 @@ FOLDED_CONSTANT_BYTES = 512 << 20
 
 KEPT_PLANS = 64
 """Plans of runs, one for each pair of feeds and fetches. Beyond: all are dropped and made again."""
-
-LARGEST_STEP = 3
-"""The largest stride, dilation and uniform padding, and the farthest part of a slice, that is tried
-for a parameter. Beyond: the cause may be named as unknown; the value that the reference states is
-always tried."""

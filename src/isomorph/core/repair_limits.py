@@ -73,3 +73,27 @@ FLOAT_TRIES = Limit(
     left_out="further groups of nodes that might be kept in float",
 )
 """Beyond, for all of these: there may be a repair that was not tried."""
+
+# A number that is fitted to the values
+
+FITTED_DECADES = range(-12, 4)
+"""Powers of ten among which a fitted number is looked for first: 1e-12, below every epsilon in use,
+to 1e3. Beyond: the search starts at the nearest end."""
+FITTED_MANTISSAS = (1.0, 2.5, 5.0)
+"""Numbers of each of these decades, in nearly equal ratios."""
+FITTED_STEPS = 48
+"""Steps of the golden section: 0.618**48 is below 1e-10 of the interval, and less than float32
+tells apart. Beyond: the number is as near as that."""
+FITTED_DIGITS = 6
+"""Digits of the decimals that somebody may have written: float32 holds no more for certain. Beyond:
+the number is tried in full."""
+FITTED_DENOMINATOR = 64
+"""The largest denominator of a fraction that somebody may have written. Beyond: as for digits."""
+
+# Which patch is kept
+
+PATCHES_AHEAD = 24
+"""Proposals that are tried after one restores a fault, in case a smaller one does, too. Beyond: the
+smallest of those that restored it is measured first."""
+PATCHES_KEPT = 4
+"""Patches that restore a fault and are compared by their size. Beyond: as for the proposals."""

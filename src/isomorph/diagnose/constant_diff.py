@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.chance import threshold
-from isomorph.core.limits import CONSTANT_ORDERS
+from isomorph.core.diagnosis_limits import CONSTANT_ORDERS
 from isomorph.diagnose.narrow_float import cut_off, narrowed
 
 if TYPE_CHECKING:

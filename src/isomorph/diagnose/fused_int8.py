@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.limits import FUSED_PRODUCTS
+from isomorph.core.diagnosis_limits import FUSED_PRODUCTS
 from isomorph.core.report import Experiment, Fact, Finding, FindingEffect, FindingStatus
 from isomorph.diagnose.int16_saturation import SEVEN_BITS, Grid, taken_away
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
-from isomorph.core.limits import LARGEST_STEP, PARAMETER_COMBINATIONS
+from isomorph.core.diagnosis_limits import LARGEST_STEP, PARAMETER_COMBINATIONS
 from isomorph.diagnose.parameters import attributes, current, parameter_places
 from isomorph.registry import operator_tables
 

@@ -6,23 +6,26 @@ One that comes less near is not: it would be a second, smaller fault.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.core.repair_limits import FLOAT_NEIGHBORS
+from isomorph.core.repair_limits import (
+    FITTED_DECADES,
+    FITTED_DENOMINATOR,
+    FITTED_DIGITS,
+    FITTED_MANTISSAS,
+    FITTED_STEPS,
+    FLOAT_NEIGHBORS,
+)
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
-_DECADES = range(-12, 4)
-_MANTISSAS = (1.0, 2.5, 5.0)
-_STEPS = 48
-_MOST_DIGITS = 6
-_LARGEST_DENOMINATOR = 64
-_GOLDEN = 0.6180339887498949
+_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 
 def fitted(error: Callable[[float], float], now: float, *, floor: float = 0.0) -> Iterator[float]:
@@ -30,7 +33,8 @@ def fitted(error: Callable[[float], float], now: float, *, floor: float = 0.0) -
 
     ``floor`` is what the arithmetic of the experiment itself makes of two equal values.
     """
-    grid = sorted({0.0, now, *(_signs(now) * m * 10.0**d for d in _DECADES for m in _MANTISSAS)})
+    sizes = (m * 10.0**d for d in FITTED_DECADES for m in FITTED_MANTISSAS)
+    grid = sorted({0.0, now, *(_signs(now) * size for size in sizes)})
     errors = [error(value) for value in grid]
     if not np.isfinite(errors).any():
         return
@@ -47,7 +51,7 @@ def fitted(error: Callable[[float], float], now: float, *, floor: float = 0.0) -
 
 def written(value: float) -> Iterator[float]:
     """What somebody may have written for a number that was measured, the simplest first."""
-    simple = float(Fraction(value).limit_denominator(_LARGEST_DENOMINATOR))
+    simple = float(Fraction(value).limit_denominator(FITTED_DENOMINATOR))
     short = [each for each in decimals(value) if each != value]
     yield from dict.fromkeys((*short, simple, float(np.float32(value)), value))
 
@@ -76,7 +80,7 @@ def _narrowed(error: Callable[[float], float], low: float, high: float) -> float
     a, b = low, high
     left, right = b - _GOLDEN * (b - a), a + _GOLDEN * (b - a)
     at_left, at_right = error(left), error(right)
-    for _ in range(_STEPS):
+    for _ in range(FITTED_STEPS):
         if at_left <= at_right:
             b, right, at_right = right, left, at_left
             left = b - _GOLDEN * (b - a)
@@ -93,7 +97,7 @@ def _narrowed(error: Callable[[float], float], low: float, high: float) -> float
 def decimals(value: float) -> Iterator[float]:
     """The value with one significant digit, two, …, and then as it is."""
     seen = set()
-    for digits in range(1, _MOST_DIGITS + 1):
+    for digits in range(1, FITTED_DIGITS + 1):
         short = float(f"{value:.{digits - 1}e}")
         if short not in seen:
             seen.add(short)

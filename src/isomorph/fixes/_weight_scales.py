@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.stated_numbers import QUANTIZED_RESIDUE
 from isomorph.diagnose import node_constants
 from isomorph.match.value_match import rearrangements
 
@@ -24,8 +25,6 @@ STORED = {
     "MatMulIntegerToFloat": ((1, 3, 5),),
     "DynamicQuantizeLSTM": ((1, 8, 9), (2, 10, 11)),
 }
-_MOST_RESIDUE = 0.1
-"""Eight bits lose far less than this part of a weight; another weight shares nothing with it."""
 
 
 def fitted_scales(context: FaultContext, node: Node) -> Iterator[tuple[str, Array, str]]:
@@ -71,4 +70,6 @@ def fitted_scale(whole: Array, zero: Array | None, right: Array, axis: int | Non
     scale: Array = np.asarray(np.sum(steps * right, axis=others) / np.where(power > 0, power, 1.0))
     residue = right - steps * (scale.reshape(shape) if axis is not None else scale)
     size = float(np.sqrt(np.mean(np.square(right))))
-    return scale if float(np.sqrt(np.mean(np.square(residue)))) <= _MOST_RESIDUE * size else None
+    return (
+        scale if float(np.sqrt(np.mean(np.square(residue)))) <= QUANTIZED_RESIDUE * size else None
+    )

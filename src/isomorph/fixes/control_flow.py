@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.limits import LOOP_ROUNDS
+from isomorph.core.diagnosis_limits import LOOP_ROUNDS
 from isomorph.core.patch import InsertAhead, Patch, SetInput, SetOp, SwapBodies
 from isomorph.diagnose.parameters import constant_edits, unused_name
 from isomorph.fixes._neighbors import neighbors

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.limits import INPUT_ORDERS
+from isomorph.core.diagnosis_limits import INPUT_ORDERS
 from isomorph.core.patch import (
     InsertAhead,
     InsertBehind,

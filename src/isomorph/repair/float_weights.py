@@ -9,6 +9,7 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.patch import AddConstant, Edit, KeepFloat, Patch, SetInput
+from isomorph.core.stated_numbers import QUANTIZED_RESIDUE
 from isomorph.match.value_match import rearrangements
 from isomorph.sessions.dequantized_session import dequantized_value
 
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
     from isomorph.sessions.model_handle import ModelHandle
-
-_SAME_WEIGHT = 0.1
-"""Eight bits lose far less than this part of a weight; another weight shares nothing with it."""
 
 
 def with_weights(reference: ModelHandle, candidate: ModelHandle, node: Node) -> Patch:
@@ -69,6 +67,6 @@ def _original(reference: ModelHandle, value: Array) -> Array | None:
         for moved in rearrangements(array, value.shape) if array is not None else ():
             array = moved.array(np.asarray(array))
             gap = float(np.linalg.norm(array - value)) / size
-            if gap <= _SAME_WEIGHT and (best is None or gap < best[0]):
+            if gap <= QUANTIZED_RESIDUE and (best is None or gap < best[0]):
                 best = gap, array
     return None if best is None else best[1]

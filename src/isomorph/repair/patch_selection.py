@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.repair_limits import PROPOSALS
+from isomorph.core.repair_limits import PATCHES_AHEAD, PATCHES_KEPT, PROPOSALS
 from isomorph.diagnose.diagnose import EXTENSION_ERRORS
 
 if TYPE_CHECKING:
@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from isomorph.core.patch import Patch
     from isomorph.core.protocols import Fix
     from isomorph.core.report import Finding
-
-_LOOK_AHEAD = 24
-"""Proposals tried after one restores the fault, in case a smaller one does too."""
-_MOST_KEPT = 4
 
 
 def proposed(
@@ -54,7 +50,7 @@ def cheapest_first(
         if restores(patch):
             kept.append(patch)
         since = since + 1 if kept else 0
-        if len(kept) >= _MOST_KEPT or since >= _LOOK_AHEAD:
+        if len(kept) >= PATCHES_KEPT or since >= PATCHES_AHEAD:
             yield from sorted(kept, key=lambda each: each.cost)
             kept, since = [], 0
     yield from sorted(kept, key=lambda each: each.cost)

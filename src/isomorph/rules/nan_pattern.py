@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from isomorph.core.limits import SIGN_STEPS
 from isomorph.core.lint import LintedModel, Remark, Severity
 from isomorph.core.model import Node
 from isomorph.core.rule_examples import constant, linted_model, node
@@ -15,7 +16,6 @@ _KEEPS_SIGN = frozenset(
     {"Identity", "Reshape", "Transpose", "ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin",
      "Squeeze", "Unsqueeze", "Expand", "Cast", "Sqrt", "Flatten", "Concat", "Slice", "Gather"}
 )  # fmt: skip
-_MOST_STEPS = 12
 
 
 class NanPattern:
@@ -51,7 +51,7 @@ class NanPattern:
             if each.op not in _PARTIAL or not _floats(linted, each):
                 continue
             operand = each.inputs[-1] if each.op == "Div" else each.inputs[0]
-            sign = _sign(linted, makers, operand, _MOST_STEPS)
+            sign = _sign(linted, makers, operand, SIGN_STEPS)
             if sign == "positive" or (each.op == "Sqrt" and sign == "not negative"):
                 continue
             yield Remark(

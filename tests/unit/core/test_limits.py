@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import isomorph
-from isomorph.core import limits, repair_limits
+from isomorph.core import diagnosis_limits, limits, repair_limits
 from isomorph.core.limits import Limit, noted_limits
 from isomorph.measure.parallel import run_parallel
 
@@ -53,7 +53,7 @@ def test_the_words_name_the_number():
 def test_every_limit_is_used():
     folder = Path(isomorph.__file__).parent
     text = "".join(path.read_text() for path in folder.rglob("*.py") if path.name != "limits.py")
-    every = {**vars(limits), **vars(repair_limits)}
+    every = {**vars(limits), **vars(diagnosis_limits), **vars(repair_limits)}
     names = [name for name, each in every.items() if isinstance(each, Limit)]
     assert names
     assert [
