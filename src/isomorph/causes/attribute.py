@@ -99,7 +99,7 @@ def _confirmed(context: FaultContext) -> Iterator[Diagnosis]:
     for node, changes, edits in PARAMETER_TRIALS.first(_trials(context)):
         found = context.rehearse(Patch(summary="", edits=edits))
         if found is not None and context.equals(found):
-            yield _parameter_diagnosis(node, changes)
+            yield _parameter_diagnosis(context, node, changes)
 
 
 def _trials(context: FaultContext) -> Iterator[Trial]:
@@ -158,7 +158,9 @@ def _scalars(context: FaultContext) -> Iterator[Trial]:
                 yield reader, ((name, now, value),), constant_edits(context, name, array)
 
 
-def _parameter_diagnosis(node: Node | None, changes: Sequence[Change]) -> Diagnosis:
+def _parameter_diagnosis(
+    context: FaultContext, node: Node | None, changes: Sequence[Change]
+) -> Diagnosis:
     number = node is None or changes[0][0] in node.inputs
     what = f"{node.op} " if node is not None and not number else "the number "
     whose = f" of {node.name!r}" if node is not None else ""
@@ -172,6 +174,23 @@ def _parameter_diagnosis(node: Node | None, changes: Sequence[Change]) -> Diagno
         experiments=(restore_experiment(f"Is {names}{whose} wrong?", _setting(changes)),),
         fix=_setting(changes),
         node=node.name if node is not None else None,
+        about=_named_so(context, changes[0][2]) if number else _about(changes),
+    )
+
+
+def _about(changes: Sequence[Change]) -> frozenset[str]:
+    """The names of parameters, and the values that are words themselves."""
+    words = (value for _, now, right in changes for value in (now, right))
+    return frozenset(
+        (*(name for name, _, _ in changes), *(each for each in words if isinstance(each, str)))
+    )
+
+
+def _named_so(context: FaultContext, value: Any) -> frozenset[str]:  # noqa: ANN401
+    """The parameters of the reference that have the value of a single number."""
+    stated = (pair for node in context.counterparts for pair in node.attributes.items())
+    return frozenset(
+        name for name, each in stated if isinstance(each, (int, float)) and each == value
     )
 
 
@@ -204,6 +223,7 @@ def _flattened(context: FaultContext) -> Diagnosis | None:
         evidence={"axis": axis, "as_one": flat},
         experiments=(experiment,),
         fix=f"let {node.op} {'work along the last axis, transposed' if flat else 'flatten first'}",
+        about=frozenset({"axis"}),
     )
 
 
@@ -230,6 +250,7 @@ def _another_form(context: FaultContext) -> Diagnosis | None:
             ),
         ),
         fix=f"use {ref}",
+        about=frozenset({cand.name, ref.name}),
     )
 
 
@@ -258,6 +279,7 @@ def _suspected(context: FaultContext) -> Iterator[Diagnosis]:
         + (f": {_differing(different)}" if different else ""),
         evidence={"attributes": [list(map(str, each)) for each in different]},
         fix=_setting(different) or None,
+        about=_about(different) | {node.op},
     )
 
 
@@ -295,6 +317,7 @@ def _decomposed(context: FaultContext) -> Iterator[Diagnosis]:
         summary=f"{whole.op} is computed in another form or with another parameter "
         "than its counterpart",
         evidence={"attributes": {name: str(value) for name, value in whole.attributes.items()}},
+        about=frozenset({whole.op, *whole.attributes}),
     )
 
 

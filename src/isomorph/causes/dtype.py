@@ -84,6 +84,7 @@ def _cast(context: FaultContext, casts: Sequence[Node]) -> Diagnosis:
         evidence={"casts": [node.name for node in casts], "types": types},
         experiments=(experiment,),
         fix="keep the reference's type",
+        about=frozenset(types),
     )
 
 

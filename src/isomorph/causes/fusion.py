@@ -120,6 +120,7 @@ def _switched_off(execution: Execution) -> Iterator[Diagnosis]:
         evidence={Fact.OPTIMIZER: named, Fact.SETTINGS: dict(settings)},
         fix=f"run with {flags}",
         restores_run=True,
+        about=frozenset(settings.values()),
     )
 
 

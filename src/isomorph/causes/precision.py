@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
+from isomorph.core.fault_context import Certainty, Detail, Diagnosis, FaultContext, FaultSite
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment
 from isomorph.diagnose.experiments import restore_experiment
@@ -60,6 +60,7 @@ class Precision:
             evidence={"type": narrow[0], "largest": float(np.max(np.abs(context.right)))},
             experiments=(experiment,) if experiment is not None else (),
             fix="keep this tensor in float32",
+            about=frozenset({str(narrow[0]), *((Detail.OVERFLOW,) if overflow else ())}),
         )
 
 
@@ -131,6 +132,7 @@ def _as_run(context: FaultContext, execution: Execution) -> Iterator[Diagnosis]:
         evidence={"type": word},
         fix=f"run with {flags}, or accept the loss with --budget" if flags else None,
         restores_run=switch is not None,
+        about=frozenset({declared} if not wide else {named} if named is not None else ()),
     )
 
 

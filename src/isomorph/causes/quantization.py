@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.diagnosis_limits import QUANTIZED_AXES, WASTED_STEPS
-from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
+from isomorph.core.fault_context import Certainty, Detail, Diagnosis, FaultContext, FaultSite
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment, Fact
 from isomorph.diagnose import tensor_grids
@@ -67,12 +67,14 @@ class Quantization:
                 fix="give the bias the product of the scales of input and weight",
             )
         if ops or tensor_grids.step(context) is not None or _cut(context) > 0.0:
+            detail, summary = _range(context)
             yield Diagnosis(
                 cause="quantization",
                 certainty=Certainty.CONFIRMED if ops else Certainty.POSSIBLE,
-                summary=_range(context),
+                summary=summary,
                 evidence={Fact.OPERATORS: ops, "cut_off": _cut(context)},
                 fix="calibrate the quantizer again on the values it sees",
+                about=frozenset({detail}),
             )
 
 
@@ -107,6 +109,7 @@ def _axis(context: FaultContext) -> Diagnosis | None:
                     f"its scales lie along axis {now}, not {axis}",
                     f"the axis of {node.name!r} becomes {axis}",
                     f"set axis to {axis}",
+                    "axis",
                     axis=axis,
                 )
     return None
@@ -151,6 +154,7 @@ def _affine(context: FaultContext) -> Diagnosis | None:
             f"its values are shifted by {count} steps: the zero point is off{mixed}",
             f"{shift:.3g} is taken away from every value that is not cut off",
             "put the zero point back",
+            Detail.ZERO_POINT,
             steps=count,
         )
     visible = abs(factor - 1.0) * float(np.max(np.abs(right[inside]))) > step
@@ -159,6 +163,7 @@ def _affine(context: FaultContext) -> Diagnosis | None:
             f"its values are {factor:.4g} times the right ones: the scale is another number",
             f"every value that is not cut off is divided by {factor:.4g}",
             "put the scale back",
+            Detail.SCALE,
             factor=float(factor),
         )
     return None
@@ -195,6 +200,7 @@ def _cut_off(context: FaultContext) -> Diagnosis | None:
             ),
         ),
         fix="calibrate the quantizer again on the values it sees",
+        about=frozenset({Detail.CLIPPED}),
     )
 
 
@@ -213,7 +219,7 @@ def _within(context: FaultContext, found: Array) -> bool:
     )
 
 
-def _diagnosis(summary: str, change: str, fix: str, **evidence: object) -> Diagnosis:
+def _diagnosis(summary: str, change: str, fix: str, about: str, **evidence: object) -> Diagnosis:
     return Diagnosis(
         cause="quantization",
         certainty=Certainty.CONFIRMED,
@@ -229,6 +235,7 @@ def _diagnosis(summary: str, change: str, fix: str, **evidence: object) -> Diagn
             ),
         ),
         fix=fix,
+        about=frozenset({about}),
     )
 
 
@@ -239,20 +246,23 @@ def _cut(context: FaultContext) -> float:
     return float(np.mean((right < np.min(wrong)) | (right > np.max(wrong))))
 
 
-def _range(context: FaultContext) -> str:
-    """Whether values are cut off, shifted, or merely coarse."""
+def _range(context: FaultContext) -> tuple[Detail, str]:
+    """Whether values are cut off, shifted, or merely coarse; and that in words."""
     right, wrong = context.right.astype(np.float64), context.wrong.astype(np.float64)
     low, high = float(np.min(wrong)), float(np.max(wrong))
     cut = _cut(context)
     shift = float(np.mean(wrong - right)) if right.size else 0.0
     spread = float(np.std(wrong - right)) if right.size else 0.0
     if cut > 0.01:
-        return f"the quantizer's range cuts off {cut:.0%} of the values ({low:.3g} … {high:.3g})"
+        text = f"the quantizer's range cuts off {cut:.0%} of the values ({low:.3g} … {high:.3g})"
+        return Detail.CLIPPED, text
     if abs(shift) > spread:
-        return f"the quantizer shifts its values by {shift:.3g}: its zero point is off"
+        text = f"the quantizer shifts its values by {shift:.3g}: its zero point is off"
+        return Detail.ZERO_POINT, text
     summary = "the quantizer is coarser than its width has to be"
     step = tensor_grids.step(context)
     reached = round((high - low) / step) + 1 if step and np.isfinite(high - low) else 0
     if 1 < reached < WASTED_STEPS:
-        return f"{summary}: its range is wasted, as the values reach {reached} of its steps only"
-    return f"{summary}: its scale does not fit the values"
+        wasted = f"its range is wasted, as the values reach {reached} of its steps only"
+        return Detail.COARSE, f"{summary}: {wasted}"
+    return Detail.COARSE, f"{summary}: its scale does not fit the values"

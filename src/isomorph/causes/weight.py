@@ -210,6 +210,7 @@ def _replaced(
         ),
         fix=f"give {cand!r} the values of the reference's {named}",
         node=_reader(context, cand),
+        about=found.about,
     )
 
 

@@ -78,6 +78,17 @@ class Certainty(IntEnum):
     """The values prove it."""
 
 
+class Detail(StrEnum):
+    """What is wrong, where that is no parameter, operator, type or optimizer."""
+
+    CLIPPED = "clipped"
+    COARSE = "coarse"
+    OVERFLOW = "overflow"
+    REORDERED = "reordered"
+    SCALE = "scale"
+    ZERO_POINT = "zero_point"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
     """What one cause concludes about a fault.
@@ -85,6 +96,8 @@ class Diagnosis:
     ``node`` is the one node of the context whose change restores the fault, where it is a single
     one.
     ``restores_run``: with one change of the settings every output of the run is right.
+    ``about`` names what exactly is wrong: parameters and their values, operators, types,
+    optimizers, and members of ``Detail``.
     """
 
     cause: str
@@ -95,3 +108,4 @@ class Diagnosis:
     fix: str | None = None
     node: str | None = None
     restores_run: bool = False
+    about: frozenset[str] = frozenset()

@@ -10,6 +10,7 @@ import numpy as np
 
 from isomorph.core.chance import threshold
 from isomorph.core.diagnosis_limits import CONSTANT_ORDERS
+from isomorph.core.fault_context import Detail
 from isomorph.diagnose.narrow_float import cut_off, narrowed
 
 if TYPE_CHECKING:
@@ -22,11 +23,21 @@ ROUNDING = 4.0 * float(np.finfo(np.float32).eps)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConstantDifference:
-    """How a constant differs, as text; ``reordered``: its values are right, in another order."""
+    """How a constant differs, as text; ``reordered``: its values are right, in another order.
+
+    ``rounded_to`` is the type in which its values are the right ones.
+    """
 
     text: str
     cause: str = "weight"
     reordered: bool = False
+    rounded_to: str | None = None
+
+    @property
+    def about(self) -> frozenset[str]:
+        """The same for ``Diagnosis.about``."""
+        order = (Detail.REORDERED,) if self.reordered else ()
+        return frozenset((*order, *((self.rounded_to,) if self.rounded_to is not None else ())))
 
 
 def difference(wrong: Array, right: Array) -> ConstantDifference:
@@ -42,9 +53,13 @@ def difference(wrong: Array, right: Array) -> ConstantDifference:
         return ConstantDifference(text=_permuted(wrong, right), reordered=True)
     for narrow in _NARROW:
         if np.array_equal(wrong, narrowed(right, narrow)):
-            return ConstantDifference(text=f"its values were rounded to {narrow}")
+            return ConstantDifference(
+                text=f"its values were rounded to {narrow}", rounded_to=narrow
+            )
         if np.array_equal(wrong, cut_off(right, narrow)):
-            return ConstantDifference(text=f"its values were cut off to {narrow}, not rounded")
+            return ConstantDifference(
+                text=f"its values were cut off to {narrow}, not rounded", rounded_to=narrow
+            )
     differing = int(np.count_nonzero(~_close(wrong, right)))
     if lesser_part(differing, wrong.size):
         return ConstantDifference(text=f"{differing} of {wrong.size} values differ")

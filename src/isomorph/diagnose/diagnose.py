@@ -119,7 +119,7 @@ def with_diagnosis(
     # A change that could be tried and did not restore the node is no advice.
     proven = best.certainty >= Certainty.CONFIRMED or context.execution is not None
     fix = best.fix if proven or not _can_try(context) else None
-    issues = matching_issues(best.cause, f"{best.summary} {best.evidence}", context, frameworks)
+    issues = matching_issues(best, context, frameworks)
     return replace(
         finding,
         cause=best.cause,

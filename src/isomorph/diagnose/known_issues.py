@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import FaultContext
+    from isomorph.core.fault_context import Diagnosis, FaultContext
 
 _MOST = 2
 
@@ -19,7 +19,7 @@ _MOST = 2
 class KnownIssue:
     """One public thread: where, about which operators and frameworks, and what was behind it.
 
-    ``words`` narrow it further: one of them must occur in the finding.
+    ``about`` narrows it further: the diagnosis must be about one of these names.
     """
 
     thread: str
@@ -27,7 +27,7 @@ class KnownIssue:
     ops: tuple[str, ...]
     frameworks: tuple[str, ...]
     mechanism: str
-    words: tuple[str, ...] = ()
+    about: frozenset[str] = frozenset()
 
     @property
     def link(self) -> str:
@@ -52,14 +52,14 @@ def known_issues() -> tuple[KnownIssue, ...]:
             ops=tuple(each["ops"]),
             frameworks=tuple(each["frameworks"]),
             mechanism=each["mechanism"],
-            words=tuple(each.get("words", ())),
+            about=_folded(each.get("about", ())),
         )
         for each in json.loads(text)
     )
 
 
 def matching_issues(
-    cause: str, text: str, context: FaultContext, frameworks: Sequence[str]
+    diagnosis: Diagnosis, context: FaultContext, frameworks: Sequence[str]
 ) -> list[str]:
     """Public reports with this cause, an operator of the faulty nodes and the same conversion.
 
@@ -67,16 +67,22 @@ def matching_issues(
     """
     ops = {node.op for node in (*context.nodes, *context.counterparts)}
     # An optimizer works anywhere in the graph: then its name is what narrows the reports.
-    anywhere = {n.op for n in context.candidate.nodes} if cause == "fusion" else ops
-    lowered = text.lower()
+    fused = diagnosis.cause == "fusion"
+    anywhere = {node.op for node in context.candidate.nodes} if fused else ops
+    about = _folded(diagnosis.about)
     pair = set(frameworks)
     found = [
         (len(set(each.frameworks) & pair), each)
         for each in known_issues()
-        if each.cause == cause
-        and (anywhere if each.words else ops) & set(each.ops)
+        if each.cause == diagnosis.cause
+        and (anywhere if each.about else ops) & set(each.ops)
         and len(set(each.frameworks) & pair) >= min(len(each.frameworks), len(pair))
-        and (not each.words or any(word.lower() in lowered for word in each.words))
+        and (not each.about or each.about & about)
     ]
-    found.sort(key=lambda pair: (not pair[1].words, -pair[0]))
+    found.sort(key=lambda pair: (not pair[1].about, -pair[0]))
     return [each.sentence for _, each in found[:_MOST]]
+
+
+def _folded(names: Iterable[str]) -> frozenset[str]:
+    """The names without regard to case: frameworks write one operator differently."""
+    return frozenset(name.casefold() for name in names)
