@@ -159,8 +159,8 @@ def _form(wrong: Array, right: Array, mask: Array, limit: float) -> Iterator[str
     with np.errstate(invalid="ignore"):
         step = wrong - right  # equal infinities are outside of the mask
     if _nothing(wrong[mask] - factor * right[mask], step[mask], limit):
-        text = f"by the factor {factor:.4g}"
-        yield "with its sign turned" if text.endswith(" -1") else text
+        shown = float(f"{factor:.4g}")  # to four digits
+        yield "with its sign turned" if shown == -1.0 else f"by the factor {shown:.4g}"
     elif _nothing(step[mask] - step[mask].mean(), step[mask], limit):
         yield f"by the same amount, {step[mask].mean():.3g}"
     elif bool(mask.all()):
