@@ -144,7 +144,7 @@ def _answer(
         verdict, error, converters = "timeout", shortened(f"at {_last(err)}"), ()
         code, cpu = None, watch.cpu_seconds
     else:
-        verdict, error, converters = said(process.returncode, out, err)
+        verdict, error, converters = process_outcome(process.returncode, out, err)
         code, cpu = process.returncode, _children_seconds() - used
     if report is not None and out:
         report.parent.mkdir(parents=True, exist_ok=True)
@@ -163,7 +163,7 @@ def _children_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def said(code: int, out: str, err: str) -> tuple[str, str, tuple[str, ...]]:
+def process_outcome(code: int, out: str, err: str) -> tuple[str, str, tuple[str, ...]]:
     """The verdict, what went wrong, and the steps of a conversion, from a finished process."""
     if code < 0:
         return "crash", shortened(f"signal {-code}; {_last(err)}"), ()

@@ -40,12 +40,12 @@ class Tab:
 
     def __init__(self, page):
         self.page, self.complaints, self.asked = page, [], []
-        page.on("console", self._heard)
+        page.on("console", self._on_console)
         page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
         page.on("dialog", lambda dialog: self.complaints.append(f"dialog: {dialog.message}"))
         page.on("request", lambda request: self.asked.append(request.url))
 
-    def _heard(self, message):
+    def _on_console(self, message):
         if message.type in {"error", "warning"}:
             self.complaints.append(f"{message.type}: {message.text}")
 

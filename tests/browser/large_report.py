@@ -7,13 +7,13 @@ import math
 def enlarged(document, count):
     """The same report with graphs of ``count`` nodes on either side."""
     large = copy.deepcopy(document)
-    guilty = count // 2
+    faulty = count // 2
     sides = [_side("reference", "encoder.layers", count), _side("candidate", "stage7_node", count)]
     sides[1]["counterpart"] = [None if place % 17 == 3 else place for place in range(count)]
-    sides[1]["translation"] = [_translation(place, guilty) for place in range(count)]
-    sides[1]["local"] = [3.1e-3 if place == guilty else 1.2e-14 for place in range(count)]
+    sides[1]["translation"] = [_translation(place, faulty) for place in range(count)]
+    sides[1]["local"] = [3.1e-3 if place == faulty else 1.2e-14 for place in range(count)]
     large["profile"]["graphs"] = sides
-    large["findings"][0]["node"] = sides[1]["nodes"][guilty]
+    large["findings"][0]["node"] = sides[1]["nodes"][faulty]
     large["alignment"]["pairs"] = [
         _pair(*names) for names in zip(sides[0]["tensors"], sides[1]["tensors"], strict=True)
     ]
@@ -53,7 +53,7 @@ def _side(role, word, count):
     }
 
 
-def _translation(place, guilty):
+def _translation(place, faulty):
     if place % 17 == 3:
         return None
-    return 1e-14 * (2 + math.cos(place)) if place < guilty else 3e-3 * (1.2 + math.cos(place / 70))
+    return 1e-14 * (2 + math.cos(place)) if place < faulty else 3e-3 * (1.2 + math.cos(place / 70))

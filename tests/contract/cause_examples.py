@@ -254,7 +254,7 @@ def coarse_quantizer():
     return place(wide, network(text, s=np.float32(0.005), z=np.int8(0)), **X)
 
 
-def accused(**answers) -> FaultContext:
+def wrong_run(**answers) -> FaultContext:
     """A run that is accused at one node; what is not answered is wrong, or repeats itself."""
     context = slope()
     right, exact = answers.get("right", lambda _: False), context.right
@@ -286,23 +286,23 @@ def optimizer_changes():
     def right(changed):
         return "disable_optimizers" in changed or changed.get("optimization") == "none"
 
-    return accused(right=right)
+    return wrong_run(right=right)
 
 
 def low_precision():
-    return accused(right=lambda changed: changed.get("dtype") == "full")
+    return wrong_run(right=lambda changed: changed.get("dtype") == "full")
 
 
 def random_run():
-    return accused(steady=lambda _: False)
+    return wrong_run(steady=lambda _: False)
 
 
 def wrong_kernel():
-    return accused()
+    return wrong_run()
 
 
 def right_alone():
-    return accused(alone_wrong=False)
+    return wrong_run(alone_wrong=False)
 
 
 EXAMPLES = {

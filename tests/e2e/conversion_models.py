@@ -1,6 +1,6 @@
-"""Small models to convert, and files that converters lie about; run as a script, into a folder.
+"""Small models to convert, and files that converters write wrongly; run as a script, into a folder.
 
-The lies are made as a user would make them, without isomorph: they finish without an error.
+The wrong files are made as a user would make them, without isomorph: they finish without an error.
 """
 
 import logging
@@ -101,7 +101,7 @@ def keras_models(folder):
             np.savez(folder / name / f"{number}.npz", x=x)
 
 
-def lies(folder):
+def wrong_conversions(folder):
     import keras
     import tensorflow as tf
 
@@ -161,6 +161,6 @@ if __name__ == "__main__":
     place = Path(sys.argv[1])
     torch_models(place)
     keras_models(place)
-    lies(place)
+    wrong_conversions(place)
     left_to_itself(place)
     underscored(place)

@@ -17,7 +17,7 @@ ACTION = Path(__file__).resolve().parents[2] / "action.yml"
 @pytest.mark.parametrize(
     ("arguments", "code"), [("", 1), ("good", 0), ("a.onnx same.onnx", 0), ("nowhere.onnx", 2)]
 )
-def test_the_script_checks_annotates_and_tells_the_exit_code(tmp_path, arguments, code):
+def test_the_script_checks_annotates_and_outputs_the_exit_code(tmp_path, arguments, code):
     _save(tmp_path / "a.onnx")
     _save(tmp_path / "same.onnx")
     _save(tmp_path / "wrong.onnx", epsilon=1e-3)

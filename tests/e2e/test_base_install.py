@@ -126,13 +126,13 @@ def test_a_torch_file_gives_the_line_that_installs_torch(base, tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_the_demo_needs_torch_and_says_so(base, tmp_path):
+def test_the_demo_names_torch_as_missing(base, tmp_path):
     done = _isomorph(base, tmp_path, "demo")
     assert done.returncode == 2
     assert "pip install 'isomorph[torch]'" in done.stderr
 
 
-def test_doctor_tells_what_is_there_and_what_is_not(base, tmp_path):
+def test_doctor_lists_what_is_installed_and_what_is_missing(base, tmp_path):
     done = _isomorph(base, tmp_path, "doctor")
     assert done.returncode == 0, done.stdout + done.stderr
     states = {tuple(line.split()[:2]) for line in done.stdout.splitlines()}
@@ -141,7 +141,7 @@ def test_doctor_tells_what_is_there_and_what_is_not(base, tmp_path):
     assert "pip install 'isomorph[torch]'" in done.stdout
 
 
-def test_the_page_ships_and_the_viewer_says_what_it_needs(base, tmp_path):
+def test_the_page_ships_and_the_viewer_names_what_it_needs(base, tmp_path):
     _save(tmp_path / "a.onnx", 1.0)
     _save(tmp_path / "b.onnx", 1.001)
     done = _isomorph(

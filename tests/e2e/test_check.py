@@ -23,7 +23,7 @@ def command(*words, cwd):
     )
 
 
-def test_a_faithful_export_is_equivalent_and_says_why(pair):
+def test_a_faithful_export_is_equivalent_with_a_reason(pair):
     done = command(
         "check", "net.pt2", "net.onnx", "--inputs", "inputs.npz", "--format", "json",
         "--output", "report.json", cwd=pair,
@@ -118,7 +118,7 @@ def test_recorded_outputs_are_a_reference(pair):
     assert other.returncode == 1
 
 
-def test_one_model_alone_is_held_against_its_oracle(pair):
+def test_one_model_alone_is_compared_with_its_oracle(pair):
     report = isomorph.check(pair / "net.onnx", inputs=pair / "inputs.npz")
     assert report.verdict == "equivalent"
     assert report.outputs[0].execution_candidate.budget.ratio < 1.0

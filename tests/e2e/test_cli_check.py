@@ -72,7 +72,7 @@ def test_another_function_is_1(models):
     assert done.stdout.startswith("DIVERGENT  ")
 
 
-def test_one_model_is_held_to_its_own_oracle(models):
+def test_one_model_is_compared_with_its_own_oracle(models):
     done = isomorph(models, "check", "a.onnx")
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -160,7 +160,7 @@ def test_a_link_is_not_written_through(models, tmp_path):
         (["chek"], "error[USAGE]", 2),
     ],
 )
-def test_wrong_use_is_told_in_one_screen(models, line, code, exit_code):
+def test_wrong_use_is_explained_in_one_screen(models, line, code, exit_code):
     done = isomorph(models, *line)
     assert done.returncode == exit_code, done.stdout + done.stderr
     assert code in done.stderr
@@ -229,7 +229,7 @@ def test_run_fetches_any_tensor(models):
     assert [line.split()[0] for line in done.stdout.splitlines()[1:]] == ["tensor", "n"]
 
 
-def test_inspect_tells_what_it_is(models):
+def test_inspect_describes_the_model(models):
     done = isomorph(models, "inspect", "a.onnx")
     assert done.returncode == 0, done.stderr
     assert "1 BatchNormalization" in done.stdout

@@ -109,7 +109,7 @@ def test_a_report_never_overwrites_itself(written):
     assert written.read_text() == before
 
 
-def test_what_is_no_report_is_said(tmp_path):
+def test_what_is_no_report_is_refused(tmp_path):
     (tmp_path / "x.json").write_text("{}")
     done = command("x.json", cwd=tmp_path)
     assert done.returncode == 2

@@ -1,4 +1,4 @@
-"""From one model to its target: hops proven, lies found, quantization judged."""
+"""From one model to its target: hops proven, wrong results found, quantization judged."""
 
 import hashlib
 import json
@@ -99,7 +99,7 @@ def test_each_direct_way(models, tmp_path, source, converter, target):
     assert done.verdict is Verdict.EQUIVALENT
 
 
-def test_the_exact_gelu_that_tf2onnx_lies_about(models, tmp_path):
+def test_the_exact_gelu_that_tf2onnx_converts_wrongly(models, tmp_path):
     with pytest.raises(IsomorphError):
         isomorph.check(models / "gelu", models / "gelu.onnx")
     done = api.convert(models / "gelu", tmp_path / "gelu.onnx")

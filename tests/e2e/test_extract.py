@@ -91,7 +91,7 @@ def test_the_node_of_a_report_is_taken(pair):
 
 
 @pytest.mark.parametrize("node", [None, "conv1"])
-def test_innocent_models_and_nodes_are_left_alone(pair, node):
+def test_correct_models_and_nodes_are_left_alone(pair, node):
     wrong = "wrong.onnx" if node else "right.onnx"
     with pytest.raises(UsageError, match="not at fault" if node else "no node is at fault"):
         api.extract(pair / "right.onnx", pair / wrong, output=pair / "cut", inputs=X,

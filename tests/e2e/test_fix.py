@@ -134,7 +134,7 @@ def test_the_repair_as_json_satisfies_its_schema(pair, tmp_path):
     assert worst <= 1 < max(each["times_over_budget"] for each in found["before"][0]["outputs"])
 
 
-def test_a_repair_is_told_in_no_other_format(pair, tmp_path):
+def test_a_repair_has_no_other_format(pair, tmp_path):
     done = fix(pair, "net.onnx", tmp_path / "f.onnx", "--format", "html")
     assert done.returncode == 2
     assert "UNKNOWN_FORMAT" in done.stderr

@@ -39,7 +39,7 @@ def network(folder, name, *, last, fault=False, size=6):
     return folder / name
 
 
-def test_channels_last_is_settled_by_the_outputs_and_told(tmp_path):
+def test_channels_last_is_settled_by_the_outputs_and_noted(tmp_path):
     reference = network(tmp_path, "first.onnx", last=False)
     report = isomorph.check(reference, network(tmp_path, "last.onnx", last=True), in_process=True)
     assert report.verdict == "equivalent"

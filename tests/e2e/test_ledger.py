@@ -149,7 +149,7 @@ def test_a_shorter_sequence_is_divergent():
     assert check(split([2, 1, 1]), split([2, 1, 1]), inputs=inputs).coverage.complete
 
 
-def test_the_command_line_says_what_is_covered(tmp_path):
+def test_the_command_line_shows_what_is_covered(tmp_path):
     onnx.save(two(), tmp_path / "a.onnx")
     words = [sys.executable, "-m", "isomorph", "check", "a.onnx", "a.onnx", "--in-process"]
     done = subprocess.run(

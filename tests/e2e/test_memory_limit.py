@@ -44,7 +44,7 @@ def chain(path, slope):
     return path
 
 
-def test_a_guilty_node_is_found_within_less_memory_than_the_tensors_take(tmp_path):
+def test_a_faulty_node_is_found_within_less_memory_than_the_tensors_take(tmp_path):
     reference, candidate = chain(tmp_path / "a.onnx", 0.1), chain(tmp_path / "b.onnx", 0.3)
     x = np.random.default_rng(1).normal(size=(1, 4, SIDE, SIDE)).astype(np.float32)
     report = api.check(

@@ -8,7 +8,7 @@ import isomorph
 from alterations import edited, norm_with_epsilon
 
 
-def test_the_profile_jumps_at_the_guilty_node_and_stays_up_behind_it(pair):
+def test_the_profile_jumps_at_the_faulty_node_and_stays_up_behind_it(pair):
     path = edited(pair, "profile.onnx", norm_with_epsilon(2e-3))
     report = isomorph.check(
         pair / "net.pt2",
@@ -18,16 +18,16 @@ def test_the_profile_jumps_at_the_guilty_node_and_stays_up_behind_it(pair):
         options=isomorph.CheckOptions(profile=None),
     )
     reference, candidate = report.profile.graphs
-    guilty = candidate.nodes.index(report.findings[0].node)
+    faulty = candidate.nodes.index(report.findings[0].node)
     translation = candidate.translation
-    before = [error for error in translation[:guilty] if error is not None]
-    assert max(before) < 1e-10 < translation[guilty]
+    before = [error for error in translation[:faulty] if error is not None]
+    assert max(before) < 1e-10 < translation[faulty]
     assert translation[-1] > 1e-6
     # An error that arises there is distinguished from one that is passed on.
     local = [(error, place) for place, error in enumerate(candidate.local) if error is not None]
-    assert max(local)[1] == guilty
+    assert max(local)[1] == faulty
     assert candidate.local[-1] < 1e-10
-    counterpart = reference.nodes[candidate.counterpart[guilty]]
+    counterpart = reference.nodes[candidate.counterpart[faulty]]
     assert counterpart in report.findings[0].reference_nodes
     for side in (reference, candidate):
         measured = [
@@ -124,12 +124,12 @@ def test_nodes_of_bodies_stand_before_the_node_that_holds_them(tmp_path):
     assert inner == [
         "loop/body#0/Identity@ko", "loop/body#0/sub", "loop/body#0/act", "if/then_branch#0/neg"
     ]  # fmt: skip
-    guilty = cand.nodes.index("loop/body#0/act")
-    assert report.findings[0].node == cand.nodes[guilty]
-    assert ref.nodes[cand.counterpart[guilty]] == "loop/body#0/act"
+    faulty = cand.nodes.index("loop/body#0/act")
+    assert report.findings[0].node == cand.nodes[faulty]
+    assert ref.nodes[cand.counterpart[faulty]] == "loop/body#0/act"
     # It goes wrong there and at the loop; what the branch does with right values is right.
-    assert cand.local[guilty] > 1e-3
-    assert cand.translation[guilty - 1] < 1e-10
+    assert cand.local[faulty] > 1e-3
+    assert cand.translation[faulty - 1] < 1e-10
     assert cand.local[cand.nodes.index("if/then_branch#0/neg")] < 1e-10
     assert all(source < place for place, row in enumerate(cand.sources) for source in row)
     measured = zip(cand.execution, cand.budget, cand.rounds, strict=True)

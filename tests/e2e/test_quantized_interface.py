@@ -152,14 +152,14 @@ def test_weights_of_eight_bits_are_as_right_as_the_cpu(operators, saturates):
         operators / "float.onnx", operators / "wide.onnx", inputs=operators / "inputs.npz"
     )
     assert report.verdict.value == ("divergent" if saturates else "degraded"), report.reason
-    blamed = [f for f in report.findings if "saturate at 16 bits" in f.summary]
-    assert [(f.rank, f.node, f.cause) for f in blamed] == ([(1, "conv", "kernel")] * saturates)
+    found = [f for f in report.findings if "saturate at 16 bits" in f.summary]
+    assert [(f.rank, f.node, f.cause) for f in found] == ([(1, "conv", "kernel")] * saturates)
 
 
 @pytest.mark.parametrize(
     ("many", "share", "verdict"), [(4, "1.0%", "degraded"), (64, "16.7%", "divergent")]
 )
-def test_values_beyond_the_grid_are_told(operators, many, share, verdict):
+def test_values_beyond_the_grid_are_reported(operators, many, share, verdict):
     """As few as chance cuts off of inputs like those of a calibration are a loss, many are not."""
     x = np.load(operators / "inputs.npz")["x"]
     x.reshape(-1)[:many] = 3.0
@@ -193,7 +193,7 @@ def test_a_test_set_of_floats(operators):
     assert summary.worst_relative < 0.05
 
 
-def test_the_command_line_says_it(operators):
+def test_the_command_line_shows_it(operators):
     done = subprocess.run(
         [sys.executable, "-m", "isomorph", "check", "float.onnx", "right.onnx",
          "--inputs", "inputs.npz", "--format", "json"],

@@ -90,7 +90,7 @@ def test_fer_is_degraded_by_its_int8_weights_and_no_further():
     assert output.intended_loss.budget.ratio <= 1.0
 
 
-def test_pymicro_wakeword_runs_as_its_own_float64_oracle_says():
+def test_pymicro_wakeword_runs_as_its_own_float64_oracle():
     """Int8 with resource variables; almost silence, at which the answer is not yet zero."""
     model = carried("pymicro-wakeword", "pymicro_wakeword/models/hey_mycroft.tflite")
     frames = np.random.default_rng(0).integers(-128, -112, size=(1, 3, 40), dtype=np.int8)

@@ -180,7 +180,7 @@ def test_a_forged_description_is_a_damaged_trace(folder, tmp_path, model):
     assert caught.value.code == "TRACE_DAMAGED"
 
 
-def test_the_command_says_what_was_recorded(folder, tmp_path, capsys):
+def test_the_command_shows_what_was_recorded(folder, tmp_path, capsys):
     words = ["trace", str(folder / "right.onnx"), "-o", str(tmp_path / "new"), "--in-process"]
     assert main(words) == 0
     output = capsys.readouterr().out

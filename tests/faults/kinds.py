@@ -130,11 +130,11 @@ def quantized(**other):
 
 
 def unquantized():
-    held = {t.name: numpy_helper.to_array(t) for t in quantized().graph.initializer}
+    raw = {t.name: numpy_helper.to_array(t) for t in quantized().graph.initializer}
     return network(
         "g (float[4,3,6,6] x) => (float[4,5,6,6] y)"
         " { c = Conv <pads=[1,1,1,1]> (x, k, b) y = Relu (c) }",
-        k=held["wq"].astype(np.float32) * held["ws"], b=held["bq"].astype(np.float32) * held["bs"],
+        k=raw["wq"].astype(np.float32) * raw["ws"], b=raw["bq"].astype(np.float32) * raw["bs"],
     )  # fmt: skip
 
 
@@ -296,7 +296,7 @@ KINDS = {
     **{f"{each[0]}: {name}": each for name, each in OTHERS.items()},
 }
 """By name: cause, reference, candidate, inputs (None: made up), words; all can be repaired."""
-TOLD_ONLY = {
+NOT_REPAIRED = {
     "quantization: ties": ("quantization", rounding(away=True), rounding(away=False),
                            {"x": (np.arange(64, dtype=np.float32) - 32) / 8},
                            "ties are rounded to even, and by the reference away from zero"),

@@ -69,7 +69,7 @@ def test_it_can_be_left_out():
      ("bias", "by one amount for each index of axis 1"), ("stale", "all elements"),
      ("corrupted", "only at index 0 of axis 1")],
 )  # fmt: skip
-def test_a_guilty_node_says_where_its_error_sits(fault, words):
+def test_a_finding_describes_where_the_error_of_its_node_is(fault, words):
     (first, *_) = aligned(network(), planted(fault)).findings
     assert words in first.evidence["where"]["words"]
 

@@ -113,7 +113,7 @@ def branch(alpha=0.1, swapped=False, nested=False):
     return model(nodes, {"yes": np.array(True)})
 
 
-def accuse(right, wrong):
+def first_finding(right, wrong):
     report = isomorph.check(right, wrong, inputs=X, in_process=True)
     assert report.verdict == "divergent"
     first = report.findings[0]
@@ -130,7 +130,7 @@ def accuse(right, wrong):
     ],
 )
 def test_a_fault_in_a_body_names_the_node_in_the_body(build, node):
-    first = accuse(build(), build(alpha=0.3))
+    first = first_finding(build(), build(alpha=0.3))
     assert first.node == node
     assert first.status == "confirmed"
     assert first.cause == "attribute"
@@ -139,29 +139,29 @@ def test_a_fault_in_a_body_names_the_node_in_the_body(build, node):
 
 
 def test_a_fault_of_later_rounds_is_found_in_its_round():
-    first = accuse(loop(late=True), loop(alpha=0.3, late=True))
+    first = first_finding(loop(late=True), loop(alpha=0.3, late=True))
     assert first.node == "rounds/body#0/bend_late"
     assert first.evidence["round"] == 3
 
 
 def test_a_body_within_a_body_is_entered_too():
-    first = accuse(branch(nested=True), branch(alpha=0.3, nested=True))
+    first = first_finding(branch(nested=True), branch(alpha=0.3, nested=True))
     assert first.node == "choose/then_branch#0/inner_if/then_branch#0/deep_bend"
 
 
 def test_exchanged_branches_are_the_fault_of_the_branch():
-    first = accuse(branch(), branch(swapped=True))
+    first = first_finding(branch(), branch(swapped=True))
     assert (first.node, first.cause) == ("choose", "control_flow")
 
 
 def test_another_number_of_rounds_is_the_fault_of_the_loop():
-    assert accuse(loop(), loop(trips=5)).node == "rounds"
+    assert first_finding(loop(), loop(trips=5)).node == "rounds"
 
 
 def test_faults_inside_and_outside_are_both_found():
     report = isomorph.check(loop(), loop(alpha=0.3, axis=0), inputs=X, in_process=True)
-    guilty = {f.node for f in report.findings if f.code == "GUILTY_NODE"}
-    assert guilty == {"rounds/body#0/bend", "after"}
+    faulty = {f.node for f in report.findings if f.code == "GUILTY_NODE"}
+    assert faulty == {"rounds/body#0/bend", "after"}
 
 
 @pytest.fixture(scope="module")
@@ -193,7 +193,7 @@ def lite(tf, function):
 )
 def test_bodies_of_tensorflow_are_entered(functions, wrong, holder, op):
     _, made = functions
-    first = accuse(made(0.1, 0.0), made(*wrong))
+    first = first_finding(made(0.1, 0.0), made(*wrong))
     assert first.node.startswith(f"{holder}/")
     assert op in first.node.rpartition("#")[2]
 
@@ -204,14 +204,14 @@ def test_bodies_of_tensorflow_are_entered(functions, wrong, holder, op):
 )
 def test_bodies_of_tflite_are_entered(functions, wrong, holder, op):
     tf, made = functions
-    first = accuse(lite(tf, made(0.1, 0.0)), lite(tf, made(*wrong)))
+    first = first_finding(lite(tf, made(0.1, 0.0)), lite(tf, made(*wrong)))
     assert first.node.startswith(holder)
     assert op in first.node.rpartition("#")[2]
 
 
 def test_from_tensorflow_into_a_body_of_tflite(functions):
     tf, made = functions
-    first = accuse(made(0.1, 0.0), lite(tf, made(0.3, 0.0)))
+    first = first_finding(made(0.1, 0.0), lite(tf, made(0.3, 0.0)))
     assert first.node.startswith("WHILE:1/body#0/LEAKY_RELU")
     assert first.reference_nodes[-1].startswith("while/body#0/")
 
@@ -231,7 +231,7 @@ def test_from_pytorch_into_a_branch_of_onnx(tmp_path):
             )
 
     exported = torch.export.export(Net().eval(), (torch.from_numpy(X["x"]),))
-    first = accuse(exported, branch(alpha=0.3))
+    first = first_finding(exported, branch(alpha=0.3))
     assert first.node == "choose/then_branch#0/bend"
     assert first.reference_nodes == ("cond/body#0/leaky_relu",)
     assert isomorph.check(exported, branch(), inputs=X, in_process=True).verdict == "equivalent"
@@ -273,7 +273,7 @@ def two_states(order=("h", "c"), prefix="", slope=0.1, tail=0.2):
 @pytest.mark.parametrize(("wrong", "node"), [({"slope": 0.3}, "bend"), ({"tail": 0.4}, "tail")])
 def test_states_in_another_order_under_other_names(order, wrong, node):
     # Both results of the loop are wrong, and what joins them is healed by neither alone.
-    first = accuse(two_states(), two_states(order, "other_", **wrong))
+    first = first_finding(two_states(), two_states(order, "other_", **wrong))
     assert first.node == f"rounds/body#0/other_{node}"
     assert first.reference_nodes == (f"rounds/body#0/{node}",)
     assert (first.status, first.cause) == ("confirmed", "attribute")
@@ -299,7 +299,7 @@ def test_a_scripted_branch_has_the_names_and_lines_of_its_own_program(tmp_path):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # scripting is going out of fashion
             torch.jit.script(Net(slope)).save(path)
-    first = accuse(*paths)
+    first = first_finding(*paths)
     graph = isomorph.inspect(paths[1]).graph
     names = {n.name: n for g in graph.nodes for body in g.bodies.values() for n in body.nodes}
     assert first.node in names, "no node of the model has this name"
@@ -308,7 +308,7 @@ def test_a_scripted_branch_has_the_names_and_lines_of_its_own_program(tmp_path):
     assert f"node {first.node.rpartition('/')[2]!r} (Mul)" in first.summary
 
 
-def test_a_finding_inside_says_where_its_error_comes_out():
+def test_a_finding_inside_a_body_names_the_output_of_its_error():
     report = isomorph.check(loop(), loop(alpha=0.4), inputs=X, in_process=True)
     first = report.findings[0]
     assert first.node.startswith("rounds/")
@@ -343,10 +343,10 @@ class Nested:
 
 
 @pytest.mark.parametrize(
-    ("way", "guilty"),
+    ("way", "faulty"),
     [("branches", "cond/body#0/cond/body#0/"), ("rounds", "while_loop/body#1/cond/body#0/")],
 )
-def test_branches_inside_bodies_of_pytorch_are_entered(way, guilty):
+def test_branches_inside_bodies_of_pytorch_are_entered(way, faulty):
     torch = pytest.importorskip("torch")
 
     def exported(bend):
@@ -356,9 +356,9 @@ def test_branches_inside_bodies_of_pytorch_are_entered(way, guilty):
 
         return torch.export.export(Net().eval(), (torch.from_numpy(X["x"]),))
 
-    first = accuse(exported(torch.tanh), exported(torch.sigmoid))
-    assert first.node == f"{guilty}sigmoid"
-    assert first.reference_nodes == (f"{guilty}tanh",)
+    first = first_finding(exported(torch.tanh), exported(torch.sigmoid))
+    assert first.node == f"{faulty}sigmoid"
+    assert first.reference_nodes == (f"{faulty}tanh",)
     assert first.cause == "missing_op"
 
 
@@ -388,7 +388,7 @@ class Net(torch.nn.Module):
             torch.jit.save(torch.jit.script(module.Net().eval()), str(path.with_suffix(".pt")))
         return str(path.with_suffix(".pt"))
 
-    first = accuse(scripted("tanh"), scripted("sigmoid"))
+    first = first_finding(scripted("tanh"), scripted("sigmoid"))
     assert first.node.rpartition("/")[2].startswith("sigmoid")
     assert first.node.count("/body#0/") == 2
     assert first.cause == "missing_op"

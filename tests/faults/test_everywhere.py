@@ -49,18 +49,18 @@ def test_every_fault_is_found(reference, framework, faults):
     candidate = MAKERS[framework](*faults)
     report = check(reference, candidate)
     assert report.verdict == "divergent"
-    guilty = [finding for finding in report.findings if finding.code == "GUILTY_NODE"]
-    assert all(finding.status == "confirmed" for finding in guilty)
+    faulty = [finding for finding in report.findings if finding.code == "GUILTY_NODE"]
+    assert all(finding.status == "confirmed" for finding in faulty)
     graph = isomorph.inspect(candidate, in_process=True).graph
     ops = {node.name: node.op for node in graph.nodes}
     # In the order of the graph every fault has a finding of its own.
-    left = list(guilty)
+    left = list(faulty)
     order = [fault for fault in ORDER if fault in faults]
     for fault in order:
         match = next((f for f in left if {ops[n] for n in f.nodes} & FAULTS[fault]), None)
-        assert match is not None, f"{fault} was not found among {[f.node for f in guilty]}"
+        assert match is not None, f"{fault} was not found among {[f.node for f in faulty]}"
         left.remove(match)
-    assert not left, f"{[f.node for f in left]} are innocent"
+    assert not left, f"{[f.node for f in left]} are correct"
 
 
 ORDER = ("bias", "slope", "corrupted", "operands", "epsilon", "gate", "stale", "axis")

@@ -4,7 +4,7 @@ import onnx
 import pytest
 
 from isomorph import api
-from kinds import KINDS, TOLD_ONLY
+from kinds import KINDS, NOT_REPAIRED
 
 
 def saved(folder, reference, candidate):
@@ -14,7 +14,7 @@ def saved(folder, reference, candidate):
     return paths
 
 
-def said(report, cause, words):
+def assert_explained(report, cause, words):
     first = report.findings[0]
     assert (first.cause, first.status) == (cause, "confirmed"), first.summary
     assert words in first.summary
@@ -26,7 +26,7 @@ def test_it_is_recognized_and_repaired(name, tmp_path):
     paths = saved(tmp_path, reference, candidate)
     report = api.check(*paths, inputs=inputs, in_process=True)
     assert report.verdict == "divergent"
-    said(report, cause, words)
+    assert_explained(report, cause, words)
     repair = api.fix(*paths, output=tmp_path / "fixed.onnx", inputs=inputs, in_process=True)
     assert repair.repaired, (repair.reason, repair.refused)
     assert repair.applied
@@ -34,8 +34,8 @@ def test_it_is_recognized_and_repaired(name, tmp_path):
     assert after.verdict in {"equivalent", "degraded"}
 
 
-@pytest.mark.parametrize("name", TOLD_ONLY)
+@pytest.mark.parametrize("name", NOT_REPAIRED)
 def test_it_is_recognized(name, tmp_path):
-    cause, reference, candidate, inputs, words = TOLD_ONLY[name]
+    cause, reference, candidate, inputs, words = NOT_REPAIRED[name]
     report = api.check(*saved(tmp_path, reference, candidate), inputs=inputs, in_process=True)
-    said(report, cause, words)
+    assert_explained(report, cause, words)

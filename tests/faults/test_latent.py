@@ -134,7 +134,7 @@ def test_the_search_gives_an_input_that_reaches_it(tmp_path):
     assert again.findings[0].node == "clip"
 
 
-def test_what_no_input_can_reach_is_said_not_to_be_reached():
+def test_what_no_input_can_reach_is_reported_as_not_reached():
     report = check(leaky(0.1), leaky(0.3))
     [found] = latent(report)
     assert "reached_by" not in found.evidence

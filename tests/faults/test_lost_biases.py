@@ -31,10 +31,10 @@ def test_the_reference_is_what_pytorch_computed(inputs):
 
 def test_every_bare_product_is_named_and_its_bias_is_missed(report):
     assert report.verdict == "divergent"
-    guilty = [finding for finding in report.findings if finding.code == "GUILTY_NODE"]
+    faulty = [finding for finding in report.findings if finding.code == "GUILTY_NODE"]
     nodes = {node.name: node for node in onnx.load(HERE / "lstm.onnx").graph.node}
-    assert len(guilty) == 4
-    for finding in guilty:
+    assert len(faulty) == 4
+    for finding in faulty:
         assert nodes[finding.node].op_type == "MatMul"
         assert finding.status == "confirmed"
         assert finding.cause == "weight"

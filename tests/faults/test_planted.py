@@ -16,14 +16,14 @@ MANY = [
 ]  # fmt: skip
 
 
-def accuse(candidate):
+def checked(candidate):
     return isomorph.check(network(), candidate, in_process=True)
 
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_one_fault_is_found_explained_and_proven(name):
     _, node, cause = FAULTS[name]
-    report = accuse(planted(name))
+    report = checked(planted(name))
     assert report.verdict == "divergent"
     first = report.findings[0]
     assert (first.code, first.node) == ("GUILTY_NODE", node)
@@ -31,15 +31,15 @@ def test_one_fault_is_found_explained_and_proven(name):
     assert first.status == "confirmed"
     assert first.experiments
     assert first.experiments[0].agrees
-    guilty = [finding for finding in report.findings if finding.code == "GUILTY_NODE"]
-    assert len(guilty) == 1, "only one node is guilty"
+    faulty = [finding for finding in report.findings if finding.code == "GUILTY_NODE"]
+    assert len(faulty) == 1, "only one node is faulty"
 
 
 @pytest.mark.parametrize("names", MANY, ids="+".join)
 def test_several_faults_are_all_found(names):
-    report = accuse(planted(*names))
-    guilty = {f.node for f in report.findings if f.code == "GUILTY_NODE"}
-    assert guilty == {FAULTS[name][1] for name in names}
+    report = checked(planted(*names))
+    faulty = {f.node for f in report.findings if f.code == "GUILTY_NODE"}
+    assert faulty == {FAULTS[name][1] for name in names}
 
 
 def renamed(model):
@@ -57,9 +57,9 @@ def renamed(model):
 
 def test_renaming_hides_nothing():
     clean, wrong = renamed(network()), renamed(planted("pool"))
-    assert accuse(clean).verdict == "equivalent"
+    assert checked(clean).verdict == "equivalent"
     place = [node.op_type for node in wrong.graph.node].index("AveragePool")
-    report = accuse(wrong)
+    report = checked(wrong)
     assert report.findings[0].node == f"op{place}"
 
 
@@ -75,16 +75,16 @@ def optimized(model, folder, level):
 @pytest.mark.parametrize("name", ["pool", "half-weight", "axis"])
 def test_a_fused_graph_hides_nothing(name, tmp_path):
     level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
-    assert accuse(optimized(network(), tmp_path, level)).verdict == "equivalent"
-    report = accuse(optimized(planted(name), tmp_path, level))
+    assert checked(optimized(network(), tmp_path, level)).verdict == "equivalent"
+    report = checked(optimized(planted(name), tmp_path, level))
     assert report.verdict == "divergent"
     assert report.findings[0].code == "GUILTY_NODE"
     expected = FAULTS[name][1]
     assert any(expected in each for each in (report.findings[0].node, *report.findings[0].nodes))
 
 
-def test_an_innocent_model_is_left_alone():
-    report = accuse(network())
+def test_a_correct_model_is_left_alone():
+    report = checked(network())
     assert report.verdict == "equivalent"
     assert not report.findings
 
@@ -97,8 +97,8 @@ def test_localization_can_be_left_out():
     assert {finding.code for finding in report.findings} == {"TRANSLATION"}
 
 
-def test_the_share_of_each_fault_is_told():
-    report = accuse(planted("stale", "epsilon"))
+def test_the_share_of_each_fault_is_reported():
+    report = checked(planted("stale", "epsilon"))
     shares = {f.node: f.share for f in report.findings if f.code == "GUILTY_NODE"}
     assert all(0.0 <= share <= 1.0 for share in shares.values())
     assert np.max(list(shares.values())) > 0.1

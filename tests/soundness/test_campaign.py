@@ -24,9 +24,9 @@ class Report:
 def test_an_answer_that_is_always_the_same_is_counted_as_wrong(
     word, counted, tmp_path, monkeypatch
 ):
-    said = "crash ValueError" if word == "crash" else word
+    answered = "crash ValueError" if word == "crash" else word
     report = "a traceback" if word == "crash" else Report(word)
-    monkeypatch.setattr(scoring, "answer", lambda *_, **__: (said, report))
+    monkeypatch.setattr(scoring, "answer", lambda *_, **__: (answered, report))
     code = campaign.main([*WORDS, "--out", str(tmp_path)])
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert summary[counted] > 0

@@ -284,8 +284,10 @@ def function_weight(random: np.random.Generator, same: bool) -> Pair:
     reads = {"x": (F32, (2, inner))}, {"y": (F32, (2, columns))}
 
     def called(value):
-        held = helper.make_node("Constant", [], ["w"], value=numpy_helper.from_array(value, "w"))
-        steps = [held, node("MatMul", "a w", "m"), node("Relu", "m", "o")]
+        constant = helper.make_node(
+            "Constant", [], ["w"], value=numpy_helper.from_array(value, "w")
+        )
+        steps = [constant, node("MatMul", "a w", "m"), node("Relu", "m", "o")]
         made = helper.make_function(
             "local", "Layer", ["a"], ["o"], steps, [helper.make_opsetid("", 21)]
         )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from quantized_fixture import quantized_networks  # noqa: F401
-from third_party import model_file, stranger  # noqa: F401
+from third_party import model_file, toy_plugin  # noqa: F401
 
 _SCRIPT = Path(__file__).with_name("tflite_models.py")
 

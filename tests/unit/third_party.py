@@ -10,11 +10,11 @@ EXTENSIONS = Path(__file__).parent / "extensions"
 
 ENTRY_POINTS = """
 [isomorph.frameworks]
-stranger = stranger:Framework
+toy_plugin = toy_plugin:Framework
 [isomorph.runtimes]
-stranger = stranger:Runtime
-stranger_oracle = stranger:Oracle
-stranger_particular = stranger:Particular
+toy_plugin = toy_plugin:Runtime
+toy_plugin_oracle = toy_plugin:Oracle
+toy_plugin_particular = toy_plugin:Particular
 """
 
 
@@ -25,11 +25,11 @@ def _forget():
 
 
 @pytest.fixture
-def stranger(tmp_path, monkeypatch):
-    """Installs the stranger for this test, here and in every process started from here."""
-    installed = tmp_path / "site" / "stranger-1.0.dist-info"
+def toy_plugin(tmp_path, monkeypatch):
+    """Installs the toy plugin for this test, here and in every process started from here."""
+    installed = tmp_path / "site" / "toy_plugin-1.0.dist-info"
     installed.mkdir(parents=True)
-    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: stranger\nVersion: 1.0\n")
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: toy_plugin\nVersion: 1.0\n")
     (installed / "entry_points.txt").write_text(ENTRY_POINTS)
     paths = [str(installed.parent), str(EXTENSIONS)]
     for path in paths:
@@ -43,11 +43,11 @@ def stranger(tmp_path, monkeypatch):
 
 @pytest.fixture
 def model_file(tmp_path):
-    """Writes a model of the stranger's; the words are what loading it does."""
+    """Writes a model of the toy_plugin's; the words are what loading it does."""
 
     def write(*words):
         path = tmp_path / "model.strange"
-        path.write_text(" ".join(("stranger", *words)))
+        path.write_text(" ".join(("toy_plugin", *words)))
         return path
 
     return write

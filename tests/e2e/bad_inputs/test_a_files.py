@@ -15,7 +15,7 @@ def test_a01_cut_at_two_thirds(isomorph, tmp_path):
     cut = len(data) * 2 // 3
     (tmp_path / "m.onnx").write_bytes(data[:cut])
     isomorph("check", "m.onnx").refused(
-        "MODEL_TRUNCATED", file="m.onnx", tells=(f"{cut} bytes", "byte ")
+        "MODEL_TRUNCATED", file="m.onnx", mentions=(f"{cut} bytes", "byte ")
     )
 
 
@@ -35,17 +35,17 @@ def test_a02_empty(isomorph, tmp_path, name):
 @pytest.mark.parametrize("name", ["m.onnx", "m.pt"])
 def test_a03_html_page(isomorph, tmp_path, name):
     (tmp_path / name).write_text("<!DOCTYPE html><html><title>404 Not Found</title></html>\n")
-    isomorph("check", name).refused("NOT_A_MODEL", file=name, tells=("this is HTML",))
+    isomorph("check", name).refused("NOT_A_MODEL", file=name, mentions=("this is HTML",))
 
 
 def test_a04_git_lfs_pointer(isomorph, tmp_path):
     (tmp_path / "m.onnx").write_text(
         "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 9\n"
     )
-    isomorph("check", "m.onnx").refused("LFS_POINTER", file="m.onnx", tells=("git lfs pull",))
+    isomorph("check", "m.onnx").refused("LFS_POINTER", file="m.onnx", mentions=("git lfs pull",))
 
 
-def test_a05_onnx_named_as_torch_is_read_as_onnx_and_said(isomorph, tmp_path):
+def test_a05_onnx_named_as_torch_is_read_as_onnx_and_noted(isomorph, tmp_path):
     save(tmp_path / "m.pt", dense())
     ran = isomorph("check", "m.pt", "--format", "json")
     assert ran.exit == 0
@@ -75,7 +75,7 @@ def test_a05_zip_of_something_else_named_as_torch(isomorph, tmp_path):
 
     with zipfile.ZipFile(tmp_path / "m.pt", "w") as archive:
         archive.writestr("letter.txt", "no model")
-    isomorph("check", "m.pt").refused("NOT_A_MODEL", file="m.pt", tells=("zip archive",))
+    isomorph("check", "m.pt").refused("NOT_A_MODEL", file="m.pt", mentions=("zip archive",))
 
 
 def _flipped(data, seed):
@@ -135,7 +135,7 @@ def test_a09_from_the_future(isomorph, tmp_path, opset, ir, expected):
     made.opset_import[0].version = opset
     save(tmp_path / "m.onnx", made)
     isomorph("check", "m.onnx").refused(
-        "OPSET_TOO_NEW", file="m.onnx", tells=(expected, "onnxruntime", "supports opset")
+        "OPSET_TOO_NEW", file="m.onnx", mentions=(expected, "onnxruntime", "supports opset")
     )
 
 
@@ -182,5 +182,5 @@ def test_inputs_with_pickled_objects_are_not_unpickled(isomorph, tmp_path):
 
     np.savez(tmp_path / "x.npz", x=np.array([Trap()], dtype=object))
     ran = isomorph("check", "m.onnx", "--inputs", "x.npz")
-    ran.refused("UNSAFE_PICKLE", exit_code=4, file="x.npz", tells=("array",))
+    ran.refused("UNSAFE_PICKLE", exit_code=4, file="x.npz", mentions=("array",))
     assert not (tmp_path / "sprung").exists()

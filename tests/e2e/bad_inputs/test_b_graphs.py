@@ -14,7 +14,7 @@ def test_b01_cycle(isomorph, tmp_path):
     nodes = [node("Add", ["x", "b"], ["a"], "plus"), node("Relu", ["a"], ["b"], "bend")]
     save(tmp_path / "m.onnx", model(nodes, [value("x", [2])], [value("b", [2])]))
     isomorph("check", "m.onnx").refused(
-        "GRAPH_CYCLE", file="m.onnx", tells=("plus -> bend -> plus",)
+        "GRAPH_CYCLE", file="m.onnx", mentions=("plus -> bend -> plus",)
     )
 
 
@@ -23,7 +23,7 @@ def test_b02_dangling_input(isomorph, tmp_path):
     del made.graph.initializer[:]
     save(tmp_path / "m.onnx", made)
     isomorph("check", "m.onnx").refused(
-        "DANGLING_INPUT", file="m.onnx", tells=("'product'", "input 'w'")
+        "DANGLING_INPUT", file="m.onnx", mentions=("'product'", "input 'w'")
     )
 
 
@@ -44,7 +44,9 @@ def test_b03_one_name_for_two_nodes(isomorph, tmp_path):
 def test_b04_one_tensor_written_twice(isomorph, tmp_path):
     nodes = [node("Relu", ["x"], ["y"], "first"), node("Neg", ["x"], ["y"], "second")]
     save(tmp_path / "m.onnx", model(nodes, [value("x", [2])], [value("y", [2])]))
-    isomorph("check", "m.onnx").refused("NOT_SSA", file="m.onnx", tells=("'y'", "first", "second"))
+    isomorph("check", "m.onnx").refused(
+        "NOT_SSA", file="m.onnx", mentions=("'y'", "first", "second")
+    )
 
 
 def test_b05_nodes_without_names(isomorph, tmp_path):
@@ -63,7 +65,7 @@ def test_b06_unknown_element_type(isomorph, tmp_path):
     made = dense()
     made.graph.initializer[0].data_type = 777
     save(tmp_path / "m.onnx", made)
-    isomorph("check", "m.onnx").refused("BAD_DTYPE", file="m.onnx", tells=("777", "'w'"))
+    isomorph("check", "m.onnx").refused("BAD_DTYPE", file="m.onnx", mentions=("777", "'w'"))
 
 
 def test_b07_too_few_bytes(isomorph, tmp_path):
@@ -71,7 +73,7 @@ def test_b07_too_few_bytes(isomorph, tmp_path):
     made.graph.initializer[0].raw_data = bytes(10)
     save(tmp_path / "m.onnx", made)
     isomorph("check", "m.onnx").refused(
-        "TENSOR_SIZE_MISMATCH", file="m.onnx", tells=("64", "10", "'w'")
+        "TENSOR_SIZE_MISMATCH", file="m.onnx", mentions=("64", "10", "'w'")
     )
 
 
@@ -80,7 +82,7 @@ def test_b08_absurd_dimensions(isomorph, tmp_path, dims):
     made = dense()
     made.graph.initializer[0].dims[:] = dims
     save(tmp_path / "m.onnx", made)
-    isomorph("check", "m.onnx").refused("BAD_DIMS", file="m.onnx", tells=("'w'", str(dims[0])))
+    isomorph("check", "m.onnx").refused("BAD_DIMS", file="m.onnx", mentions=("'w'", str(dims[0])))
 
 
 def test_b09_unknown_operator(isomorph, tmp_path):
@@ -88,7 +90,7 @@ def test_b09_unknown_operator(isomorph, tmp_path):
     save(tmp_path / "m.onnx", model(nodes, [value("x", [2])], [value("y", [2])]))
     isomorph("check", "m.onnx").refused(
         "UNSUPPORTED_OP", file="m.onnx",
-        tells=("Reluu", "ai.onnx", "version 18", "left, right", "nearest name is Relu"),
+        mentions=("Reluu", "ai.onnx", "version 18", "left, right", "nearest name is Relu"),
     )  # fmt: skip
 
 
@@ -99,7 +101,7 @@ def test_b09_custom_domain(isomorph, tmp_path):
     save(tmp_path / "m.onnx", made)
     isomorph("check", "m.onnx").refused(
         "UNSUPPORTED_OP", file="m.onnx",
-        tells=("Twist", "acme.ops", "version 3", "twister", "--set custom_ops="),
+        mentions=("Twist", "acme.ops", "version 3", "twister", "--set custom_ops="),
     )  # fmt: skip
 
 
@@ -112,7 +114,7 @@ def test_b10_recursive_function(isomorph, tmp_path):
         opsets=opsets, functions=[function],
     )  # fmt: skip
     save(tmp_path / "m.onnx", made)
-    isomorph("check", "m.onnx").refused("RECURSIVE_FUNCTION", file="m.onnx", tells=("F -> F",))
+    isomorph("check", "m.onnx").refused("RECURSIVE_FUNCTION", file="m.onnx", mentions=("F -> F",))
 
 
 def _nested(depth):
@@ -224,7 +226,7 @@ def test_b13_a_file_that_hangs_its_validator(isomorph, tmp_path):
     if not _hangs(path):
         pytest.skip("this version of onnx does not hang on it")
     ran = isomorph("check", "m.onnx", "--timeout", "4", within=60)
-    ran.refused("VALIDATION_TIMEOUT", exit_code=3, file="m.onnx", tells=("4 s", "--timeout"))
+    ran.refused("VALIDATION_TIMEOUT", exit_code=3, file="m.onnx", mentions=("4 s", "--timeout"))
 
 
 def _hangs(path):

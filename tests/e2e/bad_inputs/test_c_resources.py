@@ -80,7 +80,7 @@ def test_c02_endless_loop(isomorph, tmp_path):
 def test_c02_endless_loop_in_run(isomorph, tmp_path):
     save(tmp_path / "m.onnx", _endless())
     ran = isomorph("run", "m.onnx", "--timeout", "3", within=60)
-    ran.refused("TIMEOUT", exit_code=3, file="m.onnx", tells=("3 s", "--timeout"))
+    ran.refused("TIMEOUT", exit_code=3, file="m.onnx", mentions=("3 s", "--timeout"))
 
 
 def _overflowing_division():
@@ -156,7 +156,7 @@ def chatty():
 def test_c04_worker_dies(isomorph, tmp_path, trap, expected):
     (tmp_path / "traps.py").write_text(_TRAPS)
     ran = isomorph("check", f"traps:{trap}", "--trust", makes=["__pycache__"])
-    ran.refused("RUNTIME_CRASHED", exit_code=3, file=f"traps:{trap}", tells=(expected,))
+    ran.refused("RUNTIME_CRASHED", exit_code=3, file=f"traps:{trap}", mentions=(expected,))
 
 
 @pytest.mark.parametrize("trap", ["exits", "raises"])
@@ -173,13 +173,13 @@ def test_c05_worker_that_ignores_sigterm(isomorph, tmp_path):
     ran = isomorph(
         "check", "traps:stubborn", "--trust", "--timeout", "15", makes=["__pycache__"], within=90
     )
-    ran.refused("VALIDATION_TIMEOUT", exit_code=3, tells=("15 s",))
+    ran.refused("VALIDATION_TIMEOUT", exit_code=3, mentions=("15 s",))
 
 
 def test_c06_a_gigabyte_on_stderr(isomorph, tmp_path):
     (tmp_path / "traps.py").write_text(_TRAPS)
     ran = isomorph("check", "traps:chatty", "--trust", makes=["__pycache__"], peak=LARGE)
-    ran.refused("RUNTIME_CRASHED", exit_code=3, tells=("SIGABRT", "these were my last words"))
+    ran.refused("RUNTIME_CRASHED", exit_code=3, mentions=("SIGABRT", "these were my last words"))
 
 
 @pytest.mark.parametrize("place", ["model", "inputs", "reference"])
@@ -331,4 +331,4 @@ def test_c12_capture_that_no_disk_holds(isomorph, tmp_path):
     nodes += [node("ReduceMax", [f"t{count}"], ["y"], "top", keepdims=0)]
     save(tmp_path / "m.onnx", model(nodes, [value("x", [1])], [value("y", [])], [sizes]))
     ran = isomorph("run", "m.onnx", "--all", "-o", "trace", within=60)
-    ran.refused("DISK_FULL", exit_code=3, file="m.onnx", tells=("102 tensors", "GiB", "free"))
+    ran.refused("DISK_FULL", exit_code=3, file="m.onnx", mentions=("102 tensors", "GiB", "free"))

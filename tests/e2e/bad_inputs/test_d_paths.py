@@ -37,7 +37,9 @@ def folder(tmp_path):
 def test_d01_d02_external_data_elsewhere(isomorph, folder, location):
     _with_data_at(folder, location)
     ran = isomorph("check", "models/m.onnx")
-    message = ran.refused("EXTERNAL_DATA_ESCAPE", exit_code=4, file="models/m.onnx", tells=("'w'",))
+    message = ran.refused(
+        "EXTERNAL_DATA_ESCAPE", exit_code=4, file="models/m.onnx", mentions=("'w'",)
+    )
     assert SECRET not in message
 
 
@@ -78,7 +80,7 @@ def test_d04_hard_link(isomorph, folder, tmp_path):
     (folder / "w.bin").hardlink_to(tmp_path / "elsewhere")
     _with_data_at(folder, "w.bin")
     ran = isomorph("check", "models/m.onnx")
-    ran.refused("EXTERNAL_DATA_ESCAPE", exit_code=4, tells=("hard link", "--trust"))
+    ran.refused("EXTERNAL_DATA_ESCAPE", exit_code=4, mentions=("hard link", "--trust"))
     trusted = isomorph("check", "models/m.onnx", "--trust", "--format", "json")
     assert trusted.exit == 0
     (summary,) = trusted.report["models"]
@@ -100,7 +102,7 @@ def test_d05_external_data_short(isomorph, folder, content, place, expected):
         (folder / "w.bin").write_bytes(content)
     _with_data_at(folder, "w.bin", **place)
     ran = isomorph("check", "models/m.onnx")
-    ran.refused("EXTERNAL_DATA_SHORT", file="models/m.onnx", tells=expected)
+    ran.refused("EXTERNAL_DATA_SHORT", file="models/m.onnx", mentions=expected)
 
 
 HOSTILE = ["../../../tmp/pwn", "/tmp/pwn", "CON", "n" * 5000, "Twin", "tWIN", "a\nb", "x\x1b[2J",
@@ -144,7 +146,7 @@ def test_d06_hostile_names_in_every_output(isomorph, tmp_path):
 def test_d06_names_that_npz_cannot_hold(isomorph, tmp_path):
     save(tmp_path / "m.onnx", _hostile())
     ran = isomorph("run", "m.onnx", "--all", "-o", "all.npz")
-    ran.refused("OUTPUT_FORMAT", file="all.npz", tells=("safetensors",))
+    ran.refused("OUTPUT_FORMAT", file="all.npz", mentions=("safetensors",))
 
 
 @pytest.mark.parametrize("command", ["check", "run"])

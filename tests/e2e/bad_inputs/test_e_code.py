@@ -50,7 +50,7 @@ def test_e01_pickle_with_code(isomorph, tmp_path, marker, form, role):
         "candidate": ["other.onnx", "m.pt"],
     }[role]
     ran = isomorph("check", *words)
-    ran.refused("UNSAFE_PICKLE", exit_code=4, file="m.pt", tells=("mkdir", "--trust"))
+    ran.refused("UNSAFE_PICKLE", exit_code=4, file="m.pt", mentions=("mkdir", "--trust"))
 
 
 def test_e01_the_trap_works(tmp_path, marker):
@@ -115,7 +115,7 @@ def test_e02_pickle_of_a_harmless_class(isomorph, tmp_path):
 
     _zipped(tmp_path / "m.pt", pickle.dumps(collections.Counter("aab"), protocol=2))
     isomorph("check", "m.pt").refused(
-        "UNSAFE_PICKLE", exit_code=4, file="m.pt", tells=("collections.Counter", "--trust")
+        "UNSAFE_PICKLE", exit_code=4, file="m.pt", mentions=("collections.Counter", "--trust")
     )
 
 
@@ -134,7 +134,7 @@ def make():
 def test_e06_factory_needs_trust(isomorph, tmp_path, marker):
     (tmp_path / "net.py").write_text(_NET)
     ran = isomorph("check", "net:make", env={"LEAVE_A_MARK": str(marker)})
-    ran.refused("FACTORY_NEEDS_TRUST", exit_code=4, tells=("net:make", "--trust"))
+    ran.refused("FACTORY_NEEDS_TRUST", exit_code=4, mentions=("net:make", "--trust"))
 
 
 def test_e06_trust_is_recorded(isomorph, tmp_path):
@@ -165,7 +165,7 @@ def test_e07_library_named_in_the_model(isomorph, tmp_path):
     helper.set_model_props(made, dict.fromkeys(keys, library))
     save(tmp_path / "m.onnx", made)
     ran = isomorph("check", "m.onnx", within=60)
-    ran.refused("UNSUPPORTED_OP", file="m.onnx", tells=("never taken from the model", "acme"))
+    ran.refused("UNSUPPORTED_OP", file="m.onnx", mentions=("never taken from the model", "acme"))
 
 
 def test_e07_library_named_in_a_model_that_needs_none(isomorph, tmp_path):

@@ -418,21 +418,21 @@ def _dynamic(shape_x, shape_z):
 
 def test_f06_rank_unknown(isomorph, tmp_path):
     save(tmp_path / "m.onnx", _dynamic(None, ["n"]))
-    isomorph("check", "m.onnx").refused("UNBOUND_DIM", tells=("'x'", "--inputs"))
+    isomorph("check", "m.onnx").refused("UNBOUND_DIM", mentions=("'x'", "--inputs"))
 
 
 def test_f06_one_name_with_two_sizes(isomorph, tmp_path):
     save(tmp_path / "m.onnx", _dynamic(["n"], ["n"]))
     np.savez(tmp_path / "i.npz", x=np.ones(3, np.float32), z=np.ones(4, np.float32))
     isomorph("check", "m.onnx", "--inputs", "i.npz").refused(
-        "UNBOUND_DIM", tells=("'n'", "3", "4", "--dim n=")
+        "UNBOUND_DIM", mentions=("'n'", "3", "4", "--dim n=")
     )
 
 
 def test_f06_an_axis_that_nobody_has(isomorph, tmp_path):
     save(tmp_path / "m.onnx", _dynamic(["n"], ["n"]))
     assert isomorph("check", "m.onnx", "--dim", "n=3").exit == 0
-    isomorph("check", "m.onnx", "--dim", "m=3").refused("UNBOUND_DIM", tells=("'m'", "n"))
+    isomorph("check", "m.onnx", "--dim", "m=3").refused("UNBOUND_DIM", mentions=("'m'", "n"))
 
 
 def _random(op):

@@ -140,7 +140,7 @@ def test_g05_a_folder_that_cannot_be_written_to(isomorph, tmp_path):
     ran = isomorph("check", "m.onnx", "m.onnx", through=sealed)
     assert ran.exit == 0, ran
     ran = isomorph("check", "m.onnx", "m.onnx", "-o", "r.txt", within=30, through=sealed)
-    ran.refused("OUTPUT_UNWRITABLE", file="r.txt", tells=("nothing can be written",))
+    ran.refused("OUTPUT_UNWRITABLE", file="r.txt", mentions=("nothing can be written",))
 
 
 def test_g05_a_home_and_a_temporary_folder_that_do_not_exist(isomorph, tmp_path):

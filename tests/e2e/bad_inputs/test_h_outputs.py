@@ -101,7 +101,7 @@ def test_h02_names_on_the_other_commands(checked, isomorph):
 def test_h04_there_is_no_table_for_a_spreadsheet(isomorph, checked):
     """No format is CSV, so no cell can be taken for a formula; nobody gets one by asking."""
     ran = isomorph("report", checked / "r.json", "--format", "csv")
-    ran.refused("UNKNOWN_NAME", tells=("csv", "json"))
+    ran.refused("UNKNOWN_NAME", mentions=("csv", "json"))
 
 
 def test_h05_junit_and_sarif_stay_valid(rendered):
@@ -153,7 +153,7 @@ def _asked(viewed, path, **headers):
 
 def test_h07_only_the_loopback_is_served(isomorph, checked):
     ran = isomorph("view", checked, "--host", "0.0.0.0", "--no-browser", within=30)
-    ran.refused("USAGE", tells=("--host",))
+    ran.refused("USAGE", mentions=("--host",))
 
 
 def test_h08_a_name_that_leads_here_is_not_ours(viewed):

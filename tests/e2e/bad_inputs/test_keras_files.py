@@ -98,7 +98,7 @@ def test_a01_saved_model_cut(isomorph, tmp_path, made, share):
     inner = tmp_path / "net" / "saved_model.pb"
     data = inner.read_bytes()
     inner.write_bytes(data[: int(len(data) * share)])
-    isomorph("check", "net").refused("MODEL_TRUNCATED", tells=("saved_model.pb", "byte "))
+    isomorph("check", "net").refused("MODEL_TRUNCATED", mentions=("saved_model.pb", "byte "))
 
 
 def test_a01_saved_model_without_variables(isomorph, tmp_path, made):
@@ -116,14 +116,14 @@ def test_a02_empty(isomorph, tmp_path, name):
 def test_a02_empty_in_a_folder(isomorph, tmp_path):
     (tmp_path / "m").mkdir()
     (tmp_path / "m" / "saved_model.pb").touch()
-    isomorph("check", "m").refused("MODEL_EMPTY", tells=("saved_model.pb",))
+    isomorph("check", "m").refused("MODEL_EMPTY", mentions=("saved_model.pb",))
 
 
 @pytest.mark.parametrize("name", ["m.keras", "m.h5", "m/saved_model.pb"])
 def test_a03_html_page(isomorph, tmp_path, name):
     (tmp_path / "m").mkdir()
     (tmp_path / name).write_text("<!DOCTYPE html><html><title>404 Not Found</title></html>\n")
-    isomorph("check", name.partition("/")[0]).refused("NOT_A_MODEL", tells=("this is HTML",))
+    isomorph("check", name.partition("/")[0]).refused("NOT_A_MODEL", mentions=("this is HTML",))
 
 
 @pytest.mark.parametrize("name", ["m.keras", "m/saved_model.pb", "m/variables/variables.data"])
@@ -132,10 +132,10 @@ def test_a04_git_lfs_pointer(isomorph, tmp_path, made, name):
     (tmp_path / name).write_text(
         "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 9\n"
     )
-    isomorph("check", name.partition("/")[0]).refused("LFS_POINTER", tells=("git lfs pull",))
+    isomorph("check", name.partition("/")[0]).refused("LFS_POINTER", mentions=("git lfs pull",))
 
 
-def test_a05_keras_named_as_onnx_is_read_as_keras_and_said(isomorph, tmp_path, made):
+def test_a05_keras_named_as_onnx_is_read_as_keras_and_noted(isomorph, tmp_path, made):
     (tmp_path / "m.onnx").write_bytes((made / "net.keras").read_bytes())
     ran = isomorph("check", "m.onnx", "--format", "json")
     assert ran.exit == 0, ran
@@ -166,7 +166,7 @@ def test_a10_a_folder_of_something_else(isomorph, tmp_path):
 def test_weights_without_a_network(isomorph, tmp_path):
     with h5py.File(tmp_path / "w.h5", "w") as file:
         file["dense/kernel"] = np.zeros((2, 2), np.float32)
-    isomorph("check", "w.h5").refused("WEIGHTS_ONLY", file="w.h5", tells=("model.save",))
+    isomorph("check", "w.h5").refused("WEIGHTS_ONLY", file="w.h5", mentions=("model.save",))
 
 
 def test_c07_zip_bomb(isomorph, tmp_path, made):
@@ -194,7 +194,7 @@ def test_c08_members_that_leave_the_archive(isomorph, tmp_path, made, member):
     path.write_bytes((made / "net.keras").read_bytes())
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr(member, "x")
-    isomorph("check", "m.keras").refused("ARCHIVE_TRAVERSAL", exit_code=4, tells=("escaped",))
+    isomorph("check", "m.keras").refused("ARCHIVE_TRAVERSAL", exit_code=4, mentions=("escaped",))
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
@@ -203,14 +203,14 @@ def test_c08_two_members_of_one_name(isomorph, tmp_path, made):
     path.write_bytes((made / "net.keras").read_bytes())
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("config.json", "{}")
-    isomorph("check", "m.keras").refused("ARCHIVE_TRAVERSAL", exit_code=4, tells=("twice",))
+    isomorph("check", "m.keras").refused("ARCHIVE_TRAVERSAL", exit_code=4, mentions=("twice",))
 
 
 @pytest.mark.parametrize("name", ["lambda.keras", "lambda.h5"])
 def test_e03_e04_lambda(isomorph, tmp_path, made, name):
     shutil.copy(made / name, tmp_path)
     message = isomorph("check", name).refused(
-        "UNSAFE_KERAS", exit_code=4, file=name, tells=("'sneaky'", "Lambda", "--trust")
+        "UNSAFE_KERAS", exit_code=4, file=name, mentions=("'sneaky'", "Lambda", "--trust")
     )
     assert ("no safe mode" in message) == name.endswith(".h5")
 
@@ -235,7 +235,7 @@ def test_e03_layers_that_reach_outside(isomorph, tmp_path, made, entry, word):
     config = config_of(made / "net.keras")
     config["config"]["layers"].append(entry)
     rewritten(made / "net.keras", tmp_path / "m.keras", config)
-    isomorph("check", "m.keras").refused("UNSAFE_KERAS", exit_code=4, tells=(word, "--trust"))
+    isomorph("check", "m.keras").refused("UNSAFE_KERAS", exit_code=4, mentions=(word, "--trust"))
     assert not (tmp_path / "marker").exists()
 
 
@@ -244,7 +244,7 @@ def test_e03_layers_that_reach_outside(isomorph, tmp_path, made, entry, word):
 )
 def test_e05_operators_that_reach_outside(isomorph, tmp_path, made, name, op):
     shutil.copytree(made / name, tmp_path / name)
-    isomorph("check", name).refused("IO_OP_IN_GRAPH", exit_code=4, tells=(op, "--trust"))
+    isomorph("check", name).refused("IO_OP_IN_GRAPH", exit_code=4, mentions=(op, "--trust"))
     assert not (tmp_path / "marker").exists()
 
 
@@ -255,4 +255,4 @@ def test_e05_a_frozen_graph_that_writes(isomorph, tmp_path):
 
     nodes = [text(1, b"name") + text(2, b"Const"), text(1, b"r") + text(2, b"ReadFile")]
     (tmp_path / "m.pb").write_bytes(b"".join(text(1, node) for node in nodes))
-    isomorph("check", "m.pb").refused("IO_OP_IN_GRAPH", exit_code=4, tells=("ReadFile",))
+    isomorph("check", "m.pb").refused("IO_OP_IN_GRAPH", exit_code=4, mentions=("ReadFile",))

@@ -17,7 +17,7 @@ def write(path, model):
     return path
 
 
-def test_a05_named_as_onnx_is_read_as_tflite_and_said(isomorph, tmp_path):
+def test_a05_named_as_onnx_is_read_as_tflite_and_noted(isomorph, tmp_path):
     write(tmp_path / "m.onnx", small())
     ran = isomorph("check", "m.onnx", "--format", "json")
     assert ran.exit == 0, ran
@@ -53,7 +53,7 @@ def test_a06_cut_or_overwritten(isomorph, tmp_path, kind):
     }[kind]
     (tmp_path / "m.tflite").write_bytes(data)
     isomorph("check", "m.tflite").refused(
-        "MODEL_TRUNCATED", file="m.tflite", tells=(f"{len(data)} bytes",)
+        "MODEL_TRUNCATED", file="m.tflite", mentions=(f"{len(data)} bytes",)
     )
 
 
@@ -122,7 +122,7 @@ def _overflowing(graph, _):
 )
 def test_b_graphs_that_cannot_be(isomorph, tmp_path, change, code, expected):
     name = spoiled(tmp_path, change)
-    isomorph("check", name).refused(code, file=name, tells=expected)
+    isomorph("check", name).refused(code, file=name, mentions=expected)
 
 
 def test_b05_tensors_without_names(isomorph, tmp_path):
@@ -142,7 +142,7 @@ def test_b05_tensors_without_names(isomorph, tmp_path):
 def test_b09_custom_operators(isomorph, tmp_path, operator):
     write(tmp_path / "m.tflite", unknown(operator))
     ran = isomorph("run", "m.tflite")
-    ran.refused("UNSUPPORTED_OP", file="m.tflite", tells=(operator, f"{operator}:0"))
+    ran.refused("UNSUPPORTED_OP", file="m.tflite", mentions=(operator, f"{operator}:0"))
 
 
 def nested(depth):

@@ -78,7 +78,7 @@ class Ran:
         assert len(starts) == 1, f"not exactly one error: {self}"
         return lines[starts[0] :]
 
-    def refused(self, code, *, exit_code=2, tells=(), file=None):
+    def refused(self, code, *, exit_code=2, mentions=(), file=None):
         """The command ended with this error, in the shape that every error has."""
         lines = self.message
         assert self.exit == exit_code, self
@@ -89,7 +89,7 @@ class Ran:
         if file is not None:
             joints = (" in ", ": ")  # a part of the file, or the file as a whole
             assert any(f"{joint}{file}" in lines[0] for joint in joints), self
-        for word in tells:
+        for word in mentions:
             assert word in "\n".join(lines), f"{word!r} is missing: {self}"
         return "\n".join(lines)
 

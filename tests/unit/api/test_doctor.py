@@ -30,7 +30,7 @@ def module(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("x = 1", None),
         ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "died of SIGSEGV"),
@@ -38,8 +38,8 @@ def module(tmp_path, monkeypatch):
         ("import os; os._exit(5)", "ended with code 5"),
     ],
 )
-def test_an_import_may_end_in_any_way(module, text, told):
-    assert import_in_subprocess(module(text)) == told
+def test_an_import_may_end_in_any_way(module, text, message):
+    assert import_in_subprocess(module(text)) == message
 
 
 def test_an_import_may_hang(module):
@@ -91,11 +91,11 @@ def test_packages_are_imported_only_where_that_is_asked_for(monkeypatch):
 
 def test_an_extension_that_cannot_be_loaded_is_broken(monkeypatch):
     def fails(kind, name):
-        raise SyntaxError("stranger")
+        raise SyntaxError("broken")
 
     monkeypatch.setattr(registry, "load", fails)
     found = examined._extension("runtimes", "odd", set())
-    assert (found.status, found.detail) == ("broken", "SyntaxError: stranger")
+    assert (found.status, found.detail) == ("broken", "SyntaxError: broken")
 
 
 def test_the_text_shows_each_advice_once():
@@ -122,7 +122,7 @@ def test_a_worker_that_does_not_start_is_broken(monkeypatch):
     assert "--in-process" in found.advice
 
 
-def test_a_converter_without_its_package_says_the_line_that_brings_it(monkeypatch):
+def test_a_converter_without_its_package_names_the_command_that_installs_it(monkeypatch):
     converter = registry.converter("onnx_slim")
     monkeypatch.setattr(type(converter), "packages", ("nonesuch_package",))
     found = examined._extension("converters", "onnx_slim", set())

@@ -37,7 +37,7 @@ def test_a_histogram_counts_the_infinite_apart():
     assert len(lines) == 2
 
 
-def test_a_histogram_of_nothing_says_so():
+def test_a_histogram_of_nothing_is_labeled_empty():
     from measuring.histogram import histogram
 
     assert histogram([0.0]) == "(nothing to show)"
@@ -73,17 +73,17 @@ def test_results_spell_what_json_cannot(tmp_path, monkeypatch, capsys):
 def test_the_peak_counts_the_children_too(tmp_path):
     from measuring.processes import run
 
-    held = 200 << 20
-    child = f"import time; x = bytearray({held}); x[::4096] = x[::4096]; time.sleep(1)"
+    size = 200 << 20
+    child = f"import time; x = bytearray({size}); x[::4096] = x[::4096]; time.sleep(1)"
     parent = (
         f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}], check=True)"
     )
     ran = run([sys.executable, "-c", parent], folder=tmp_path)
     assert ran.returncode == 0
-    assert ran.peak_bytes > held
+    assert ran.peak_bytes > size
 
 
-def test_a_step_that_fails_tells_why(tmp_path):
+def test_a_step_that_fails_gives_the_reason(tmp_path):
     from measuring.processes import StepFailedError, Stepper
 
     script = tmp_path / "step.py"

@@ -30,7 +30,7 @@ def test_a_word_that_was_measured_in_one_way_only_is_kept(features):
     assert rows == [{"op": "Resize", "when": {"mode": "nearest", "near": "floor"}, "error": 5.0}]
 
 
-def test_a_size_is_named_only_where_nothing_else_tells(features):
+def test_a_size_is_named_only_where_nothing_else_distinguishes(features):
     right = [("Pool", form("max", "x", 2)), ("Other", form("max", "x", 3))]
     assert features([("Pool", form("max", "x", 3), 1.0)], right)[0]["when"] == {
         "mode": "max", "near": "x", "size": [3],
@@ -41,13 +41,13 @@ def test_equal_forms_have_no_distinguishing_features(features):
     assert features([("Pool", form("max", "x"), 1.0)], [("Pool", form("max", "x"))]) == []
 
 
-def test_a_number_tells_more_than_a_list_of_sizes(features):
+def test_a_number_is_preferred_to_a_list_of_sizes(features):
     shown = {"kernel": [3, 3], "stride": [], "divisor": 2}
     right = [("Pool", {"kernel": [2, 2], "stride": [1, 1], "divisor": None})]
     assert features([("Pool", shown, 1.0)], right)[0]["when"] == {"divisor": 2}
 
 
-def test_a_row_within_a_wider_one_is_not_told(features):
+def test_a_row_within_a_wider_one_is_left_out(features):
     wrong = [("Norm", form("a", "x", 1, axis=1), 0.1), ("Norm", form("a", "y", 2, axis=2), 0.1)]
     wrong.append(("Norm", form("a", "x", 3, axis=2), 0.1))
     right = [("Norm", form("b", "x", 1, axis=1))]

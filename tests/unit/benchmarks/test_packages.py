@@ -60,7 +60,7 @@ def test_a_name_that_leads_out_of_the_folder_is_refused(tmp_path):
     ],
 )
 def test_every_end_of_a_process_is_a_row(code, out, err, verdict, error):
-    answer = asking.said(code, "" if out is None else json.dumps(out), err)
+    answer = asking.process_outcome(code, "" if out is None else json.dumps(out), err)
     assert answer == (verdict, error, ())
 
 
@@ -71,11 +71,11 @@ def test_a_conversion_names_its_steps_and_why_the_last_one_failed():
         {"step": {"converter": "b_to_c"}, "status": "failed", "trouble": trouble},
     ]
     report = {"verdict": "unknown", "reason": "b_to_c failed", "chosen": steps}
-    answer = asking.said(3, json.dumps(report), "")
+    answer = asking.process_outcome(3, json.dumps(report), "")
     assert answer == ("failed", "b_to_c: no rank", ("a_to_b", "b_to_c"))
 
 
-def test_what_hangs_is_ended_and_told(monkeypatch):
+def test_what_hangs_is_ended_and_reported(monkeypatch):
     monkeypatch.setattr(asking, "COMMAND", (sys.executable, "-c", "while True: pass"))
     question = asking.Question(package="nets", version="1.0", file="", route="check", size=0)
     row = asking.asked(question, limit=0.05)

@@ -59,7 +59,7 @@ def report(tmp_path, monkeypatch):
     )
 
 
-def test_the_guilty_optimizer_is_named_with_the_setting_that_switches_it_off(report):
+def test_the_faulty_optimizer_is_named_with_the_setting_that_switches_it_off(report):
     assert report.verdict == "divergent"
     first = report.findings[0]
     assert (first.code, first.cause, first.status) == ("RUN_AS_A_WHOLE", "fusion", "confirmed")

@@ -67,7 +67,7 @@ def _model(
     return path
 
 
-def _accused(tmp_path, **fault):
+def _checked(tmp_path, **fault):
     reference = _model(tmp_path / "reference.tflite")
     candidate = _model(tmp_path / "candidate.tflite", **fault)
     return isomorph.check(reference, candidate, inputs={"x": X}, in_process=True)
@@ -75,18 +75,18 @@ def _accused(tmp_path, **fault):
 
 @pytest.mark.parametrize("width", ["weights", "int8"])
 def test_without_a_fault_it_loses_what_its_width_intends(tmp_path, width):
-    assert _accused(tmp_path, width=width).verdict == "degraded"
+    assert _checked(tmp_path, width=width).verdict == "degraded"
 
 
 def test_a_range_that_is_too_narrow_is_a_matter_of_quantization(tmp_path):
-    report = _accused(tmp_path, width="int8", hidden_scale=0.25)
+    report = _checked(tmp_path, width="int8", hidden_scale=0.25)
     assert report.verdict == "divergent"
     assert report.findings[0].cause == "quantization"
     assert "CONNECTED" in report.findings[0].node
 
 
 def test_values_that_sit_at_the_ends_of_their_grid_are_cut_off(tmp_path):
-    first = _accused(tmp_path, width="int8", last_scale=0.5).findings[0]
+    first = _checked(tmp_path, width="int8", last_scale=0.5).findings[0]
     assert (first.node, first.cause) == ("FULLY_CONNECTED:2", "quantization")
     assert "cuts off" in first.summary
     assert "Is the range of the quantizer too narrow?" in [e.question for e in first.experiments]
@@ -94,7 +94,7 @@ def test_values_that_sit_at_the_ends_of_their_grid_are_cut_off(tmp_path):
 
 @pytest.mark.parametrize("width", ["weights", "int8"])
 def test_a_scale_that_is_not_the_weights_own(tmp_path, width):
-    report = _accused(tmp_path, width=width, weight_scale=1.4)
+    report = _checked(tmp_path, width=width, weight_scale=1.4)
     first = report.findings[0]
     assert (report.verdict, first.cause) == ("divergent", "quantization")
     assert "times" in first.summary
@@ -103,6 +103,6 @@ def test_a_scale_that_is_not_the_weights_own(tmp_path, width):
 
 @pytest.mark.parametrize("width", ["weights", "int8"])
 def test_integers_in_another_order_are_a_wrong_weight(tmp_path, width):
-    report = _accused(tmp_path, width=width, weight=np.roll(FIRST, 1, axis=0))
+    report = _checked(tmp_path, width=width, weight=np.roll(FIRST, 1, axis=0))
     assert report.verdict == "divergent"
     assert report.findings[0].cause in {"weight", "layout"}

@@ -223,19 +223,19 @@ def test_the_run_on_this_cpu(tmp_path, saturates):
     assert not saturates or explained(report)
 
 
-def test_of_a_pair_the_run_is_blamed_where_it_saturates(tmp_path, monkeypatch):
+def test_of_a_pair_the_run_is_named_where_it_saturates(tmp_path, monkeypatch):
     report = played(saturating, tmp_path, monkeypatch, "float", "signed")
     assert report.verdict == "divergent"
     assert explained(report)
 
 
-def test_of_a_pair_nothing_is_blamed_where_it_does_not(tmp_path, monkeypatch):
+def test_of_a_pair_nothing_is_named_where_it_does_not(tmp_path, monkeypatch):
     report = played(exact, tmp_path, monkeypatch, "float", "signed")
     assert report.verdict == "degraded"
     assert not any(each.node for each in report.findings)
 
 
-def test_a_reference_whose_own_run_saturates_is_the_one_to_blame(tmp_path, monkeypatch):
+def test_a_reference_whose_own_run_saturates_is_named(tmp_path, monkeypatch):
     report = played(saturating, tmp_path, monkeypatch, "signed", "unsigned")
     assert report.verdict == "unknown"
     assert explained(report, "REFERENCE_NODE")
@@ -280,8 +280,8 @@ def test_products_that_are_fused_between_quantizers(tmp_path, saturates, op, zer
     )  # fmt: skip
     report = isomorph.check(model, inputs={"x": x}, in_process=True)
     assert report.verdict == ("divergent" if saturates else "equivalent")
-    blamed = [each for each in report.findings if "saturate at 16 bits" in each.summary]
-    assert [(each.node, each.cause, each.status) for each in blamed] == (
+    saturated = [each for each in report.findings if "saturate at 16 bits" in each.summary]
+    assert [(each.node, each.cause, each.status) for each in saturated] == (
         [("product", "kernel", "confirmed")] * saturates
     )
 

@@ -29,7 +29,7 @@ WEIGHTS = {
 
 
 @pytest.mark.parametrize("name", WEIGHTS)
-def test_what_happened_to_a_weight_is_told(name):
+def test_what_happened_to_a_weight_is_reported(name):
     wrong, cause, expected = WEIGHTS[name]
     answer = believed(dense(W), dense(np.ascontiguousarray(wrong)), x=X)
     assert (answer.cause, answer.certainty) == (cause, 3)
@@ -65,7 +65,7 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_what_stands_in_the_wrong_place_is_told(name):
+def test_what_is_in_the_wrong_place_is_reported(name):
     reference, candidate, expected = LAYOUTS[name]
     found = believed(*pair(reference, candidate, takes="float[4,4] x"), x=drawn(4, 4))
     assert (found.cause, found.certainty) == ("layout", 3)
@@ -87,7 +87,7 @@ TYPES = {
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_what_a_type_does_to_the_values_is_told(name):
+def test_what_a_type_does_to_the_values_is_reported(name):
     reference, candidate, expected, x, gives = TYPES[name]
     more = {"takes": "int64[6] x", "gives": gives, "k": np.float32(3), "n": np.int64(3)}
     found = believed(*pair(reference, candidate, **more), x=x)
@@ -137,7 +137,7 @@ GRIDS = {
 
 
 @pytest.mark.parametrize("name", GRIDS)
-def test_the_wrong_parameter_of_a_quantizer_is_told(name):
+def test_the_wrong_parameter_of_a_quantizer_is_reported(name):
     other, expected = GRIDS[name]
     found = believed(quantized(), quantized(**other), x=drawn(8, 6))
     assert (found.cause, found.certainty >= 3) == ("quantization", True)

@@ -59,8 +59,8 @@ def test_the_constant_that_was_accepted_passes(known, tmp_path):
     assert statuses(report) == [("v", "unchanged")]
     assert report.verdict is isomorph.Verdict.DIVERGENT
     assert report.exit_code == 0
-    told = registry.reporter("terminal").render(report)
-    assert "constant 'v' is unchanged" in told
+    text = registry.reporter("terminal").render(report)
+    assert "constant 'v' is unchanged" in text
     path = tmp_path / "again.json"
     path.write_text(registry.reporter("json").render(report))
     assert read_report(path).baseline == report.baseline

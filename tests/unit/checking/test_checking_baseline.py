@@ -60,9 +60,9 @@ def _words(differing):
 
 def _state(then, now):
     entries = accepted_entries(_report(then), why="w", who="Ada", when=TODAY, until=None, pair="p")
-    held = compare_with_baseline(_report(now), "b.toml", entries, today=TODAY, pair="p")
-    (status,) = held.baseline.statuses
-    return status.state, held.exit_code
+    compared = compare_with_baseline(_report(now), "b.toml", entries, today=TODAY, pair="p")
+    (status,) = compared.baseline.statuses
+    return status.state, compared.exit_code
 
 
 def test_more_words_that_differ_are_worse():
@@ -82,14 +82,14 @@ def test_what_was_fixed_excuses_no_other_divergence():
     """The verdict may rest on the order of the outputs, while none of them differs by itself."""
     report = _report(_output(distance=_words(1)))
     entries = accepted_entries(report, why="w", who="Ada", when=TODAY, until=None, pair="p")
-    healed = _report(_output(Verdict.EQUIVALENT, distance=_words(0)))
-    held = compare_with_baseline(healed, "b.toml", entries, today=TODAY, pair="p")
-    assert [each.state for each in held.baseline.statuses] == ["fixed"]
-    assert held.exit_code == 1
+    repaired = _report(_output(Verdict.EQUIVALENT, distance=_words(0)))
+    compared = compare_with_baseline(repaired, "b.toml", entries, today=TODAY, pair="p")
+    assert [each.state for each in compared.baseline.statuses] == ["fixed"]
+    assert compared.exit_code == 1
     with pytest.raises(
         UsageError, match="no output or constant of the report is divergent"
     ) as caught:
-        accepted_entries(healed, why="w", who="Ada", when=TODAY, until=None, pair="p")
+        accepted_entries(repaired, why="w", who="Ada", when=TODAY, until=None, pair="p")
     assert "as told" in caught.value.why
 
 
@@ -98,14 +98,14 @@ def _fault(node, cause="weight", **about):
     return Finding(rank=1, cause=cause, summary="off", node=node, **words)
 
 
-def _held(then, now, output=None):
+def _state_and_exit(then, now, output=None):
     output = output or _output(distance=_words(1))
     report = _report(output, findings=then)
     entries = accepted_entries(report, why="w", who="Ada", when=TODAY, until=None, pair="p")
-    held = compare_with_baseline(
+    compared = compare_with_baseline(
         _report(output, findings=now), "b.toml", entries, today=TODAY, pair="p"
     )
-    return held.baseline.statuses[0].state, held.exit_code
+    return compared.baseline.statuses[0].state, compared.exit_code
 
 
 @pytest.mark.parametrize(
@@ -126,14 +126,14 @@ def _held(then, now, output=None):
 )
 def test_an_acceptance_covers_its_node_and_cause_and_no_other(now):
     accepted = [_fault("conv_1")]
-    assert _held(accepted, accepted) == ("unchanged", 0)
-    assert _held(accepted, now) == ("new", 1)
+    assert _state_and_exit(accepted, accepted) == ("unchanged", 0)
+    assert _state_and_exit(accepted, now) == ("new", 1)
 
 
 def test_causes_exchanged_between_nodes_are_new():
     then = [_fault("a", "weight"), _fault("b", "attribute")]
-    assert _held(then, [_fault("a", "attribute"), _fault("b", "weight")]) == ("new", 1)
-    assert _held(then, then[:1]) == ("unchanged", 0), "less than was accepted"
+    assert _state_and_exit(then, [_fault("a", "attribute"), _fault("b", "weight")]) == ("new", 1)
+    assert _state_and_exit(then, then[:1]) == ("unchanged", 0), "less than was accepted"
 
 
 def test_an_output_that_vanished_is_not_what_was_accepted():

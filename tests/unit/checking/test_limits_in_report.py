@@ -38,16 +38,16 @@ def lowered(monkeypatch):
 
 def layers(*alphas):
     """Products of a layer and its leaky ReLU, one after the other."""
-    nodes, held, last = [], {}, "x"
+    nodes, constants, last = [], {}, "x"
     for place, alpha in enumerate(alphas):
-        held[f"w{place}"] = normal(6, 6, seed=place)
+        constants[f"w{place}"] = normal(6, 6, seed=place)
         end = "y" if place + 1 == len(alphas) else f"r{place}"
         nodes += [
             node("MatMul", f"{last} w{place}", f"h{place}"),
             node("LeakyRelu", f"h{place}", end, alpha=alpha),
         ]
         last = end
-    return model(nodes, {"x": floats(4, 6)}, {"y": floats(4, 6)}, held)
+    return model(nodes, {"x": floats(4, 6)}, {"y": floats(4, 6)}, constants)
 
 
 RIGHT = layers(0.1, 0.1, 0.1)
@@ -55,7 +55,7 @@ WRONG = layers(0.2, 0.3, 0.1)
 X = {"x": normal(4, 6, seed=9)}
 
 
-def test_without_a_hit_nothing_is_told():
+def test_without_a_hit_nothing_is_skipped():
     report = checked(RIGHT, WRONG, inputs=X)
     assert len([each for each in report.findings if each.code == "GUILTY_NODE"]) == 2
     assert report.skipped == ()
@@ -87,8 +87,8 @@ def test_draws_of_a_large_tensor(lowered):
     what = lowered(moments, "DRAWN_BYTES", 1)
 
     nodes = [node("MatMul", "x w", "h"), node("Floor", "h", "y")]
-    held = {"w": normal(6, 6, seed=1)}
-    rounded = model(nodes, {"x": floats(4, 6)}, {"y": floats(4, 6)}, held)
+    constants = {"w": normal(6, 6, seed=1)}
+    rounded = model(nodes, {"x": floats(4, 6)}, {"y": floats(4, 6)}, constants)
     report = checked(rounded, rounded, inputs=X)
     assert report.verdict is isomorph.Verdict.EQUIVALENT
     assert what in left_out(report)
@@ -106,13 +106,13 @@ def test_open_decisions():
 def test_weights_of_one_size(lowered):
     what = lowered(weight_differences, "LIKE_WEIGHTS", 1)
 
-    def chain(held, order):
+    def chain(constants, order):
         nodes, last = [], "x"
         for place, name in enumerate(order):
             end = "y" if place == 2 else f"h{place}"
             nodes.append(node("MatMul", f"{last} {name}", end))
             last = end
-        return model(nodes, {"x": floats(4, 6)}, {"y": floats(4, 6)}, held)
+        return model(nodes, {"x": floats(4, 6)}, {"y": floats(4, 6)}, constants)
 
     right = {name: normal(6, 6, seed=place) for place, name in enumerate("abc")}
     wrong = {"p": normal(6, 6, seed=7), "q": right["b"], "r": right["c"]}
@@ -137,9 +137,9 @@ def test_inputs_that_may_show_a_weight(lowered):
     dead = [node("MatMul", "x w", "h"), node("Relu", "h", "r"), node("Mul", "r z", "y")]
 
     def never(element):
-        held = {"w": normal(6, 6, seed=3), "z": np.zeros(1, F32)}
-        held["w"][2, 3] *= F32(element)
-        return model(dead, {"x": floats(4, 6)}, {"y": floats(4, 6)}, held)
+        constants = {"w": normal(6, 6, seed=3), "z": np.zeros(1, F32)}
+        constants["w"][2, 3] *= F32(element)
+        return model(dead, {"x": floats(4, 6)}, {"y": floats(4, 6)}, constants)
 
     report = checked(never(1), never(1.5), inputs=X)
     assert report.verdict is isomorph.Verdict.DIVERGENT
@@ -197,13 +197,13 @@ def test_a_cause_that_was_not_found(lowered):
     assert what in left_out(report)
 
 
-def test_with_a_cause_nothing_is_told_of_those_that_were_not_examined(lowered):
+def test_with_a_cause_those_that_were_not_examined_are_not_listed(lowered):
     what = lowered(layout, "INPUT_ORDERS", 0)
 
     def product(first, second):
         nodes = [node("MatMul", f"{first} {second}", "y")]
-        held = {"w": normal(6, 6, seed=1)}
-        return model(nodes, {"x": floats(6, 6)}, {"y": floats(6, 6)}, held)
+        constants = {"w": normal(6, 6, seed=1)}
+        return model(nodes, {"x": floats(6, 6)}, {"y": floats(6, 6)}, constants)
 
     given = {"x": normal(6, 6, seed=2)}
     unknown = checked(product("x", "w"), product("w", "x"), inputs=given)

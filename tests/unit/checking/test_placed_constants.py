@@ -31,8 +31,8 @@ def shut(first=FIRST, second=SECOND, scale=1.0, bias=SHUT):
         node("MatMul", "x w1", "a"), node("MatMul", "a w2", "b"), node("Mul", "b s", "m"),
         node("Add", "m b2", "c"), node("Relu", "c", "d"), node("Concat", "x d", "y", axis=1),
     ]  # fmt: skip
-    held = {"w1": first, "w2": second, "s": F32(scale), "b2": bias}
-    return model(nodes, {"x": floats(2, 6)}, {"y": floats(2, 10)}, held)
+    constants = {"w1": first, "w2": second, "s": F32(scale), "b2": bias}
+    return model(nodes, {"x": floats(2, 6)}, {"y": floats(2, 10)}, constants)
 
 
 @pytest.mark.parametrize(
@@ -89,8 +89,8 @@ def positions(table):
     """A table of which as many rows are used as the input has."""
     nodes = [node("Shape", "x", "s", start=1, end=2), node("Slice", "p z s", "q"),
              node("Add", "x q", "y")]  # fmt: skip
-    held = {"p": table.astype(F32), "z": np.array([0])}
-    return model(nodes, {"x": floats(1, "t", 4)}, {"y": floats(1, "t", 4)}, held)
+    constants = {"p": table.astype(F32), "z": np.array([0])}
+    return model(nodes, {"x": floats(1, "t", 4)}, {"y": floats(1, "t", 4)}, constants)
 
 
 def test_a_weight_before_which_nothing_differs_counts_where_no_input_moves_its_node():
@@ -100,8 +100,8 @@ def test_a_weight_before_which_nothing_differs_counts_where_no_input_moves_its_n
         nodes = [node("Shape", "x", "s", start=1, end=2), node("Slice", "p z s", "q"),
                  node("Slice", "r z s", "t"), node("Add", "x q", "h"),
                  node("Mul", "h t", "y")]  # fmt: skip
-        held = {"p": first, "r": second, "z": np.array([0])}
-        return model(nodes, {"x": floats(1, "t", 4)}, {"y": floats(1, "t", 4)}, held)
+        constants = {"p": first, "r": second, "z": np.array([0])}
+        return model(nodes, {"x": floats(1, "t", 4)}, {"y": floats(1, "t", 4)}, constants)
 
     right = normal(64, 4, seed=1), normal(64, 4, seed=2)
     wrong = [np.concatenate([each[:10], normal(54, 4, seed=7)]) for each in right]
@@ -155,8 +155,8 @@ def reshaped(sizes, rows):
     """Sizes and rows of which one may be written in two ways."""
     nodes = [node("Reshape", "x n", "r"), node("Gather", "r i", "g", axis=0),
              node("Relu", "g", "y")]  # fmt: skip
-    held = {"n": np.array(sizes), "i": np.array(rows)}
-    return model(nodes, {"x": floats(2, 6)}, {"y": floats(2, 4)}, held)
+    constants = {"n": np.array(sizes), "i": np.array(rows)}
+    return model(nodes, {"x": floats(2, 6)}, {"y": floats(2, 4)}, constants)
 
 
 @pytest.mark.parametrize("other", [([-1, 4], [0, 2]), ([3, 4], [0, -1])])
@@ -174,8 +174,8 @@ def on_grid(integers=INTEGERS, scales=SCALES, zeros=ZEROS):
     """A weight on a grid, behind a ReLU that no input opens."""
     nodes = [node("DequantizeLinear", "q s z", "w", axis=1), node("MatMul", "x w", "h"),
              node("Sub", "h t", "c"), node("Relu", "c", "y")]  # fmt: skip
-    held = {"q": integers, "s": scales, "z": zeros, "t": F32(1e9)}
-    return model(nodes, {"x": floats(2, 8)}, {"y": floats(2, 6)}, held)
+    constants = {"q": integers, "s": scales, "z": zeros, "t": F32(1e9)}
+    return model(nodes, {"x": floats(2, 8)}, {"y": floats(2, 6)}, constants)
 
 
 def changed(values, place, by):
@@ -200,10 +200,13 @@ def test_integers_on_the_same_grid_are_equal_or_others(other, name):
 
 def test_a_mask_that_is_cut_to_size_stands_for_infinity_by_any_large_number():
     def masked(lowest):
-        held = {"m": np.where(np.tril(np.ones((9, 9))), 0, lowest).astype(F32), "z": np.array([0])}
+        constants = {
+            "m": np.where(np.tril(np.ones((9, 9))), 0, lowest).astype(F32),
+            "z": np.array([0]),
+        }
         nodes = [node("Shape", "x", "s", start=1, end=2), node("Slice", "m z s", "n"),
                  node("Add", "n x", "a"), node("Softmax", "a", "y")]  # fmt: skip
-        return model(nodes, {"x": floats("t", 9)}, {"y": floats("t", 9)}, held)
+        return model(nodes, {"x": floats("t", 9)}, {"y": floats("t", 9)}, constants)
 
     report = checked(masked(-1e9), masked(-1e4), inputs={"x": normal(9, 9)})
     assert report.verdict is isomorph.Verdict.EQUIVALENT

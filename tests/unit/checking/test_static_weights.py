@@ -114,12 +114,12 @@ def test_one_float16_weight():
     narrow = spoiled(kernel, (3, 1), 1.1).astype(np.float16)
     nodes = [node("Cast", "w", "v", to=TensorProto.FLOAT), node("MatMul", "x v", "h"),
              node("Relu", "h", "y")]  # fmt: skip
-    held = {"w": narrow}
-    candidate = model(nodes, {"x": floats(4, 16)}, {"y": floats(4, 8)}, held)
+    constants = {"w": narrow}
+    candidate = model(nodes, {"x": floats(4, 16)}, {"y": floats(4, 8)}, constants)
     report = checked(linear(kernel), candidate, inputs={"x": normal(4, 16, seed=1)})
     assert report.verdict is isomorph.Verdict.DIVERGENT
-    held["w"] = kernel.astype(np.float16)
-    clean = model(nodes, {"x": floats(4, 16)}, {"y": floats(4, 8)}, held)
+    constants["w"] = kernel.astype(np.float16)
+    clean = model(nodes, {"x": floats(4, 16)}, {"y": floats(4, 8)}, constants)
     report = checked(linear(kernel), clean, inputs={"x": normal(4, 16, seed=1)})
     assert report.verdict is not isomorph.Verdict.DIVERGENT
 
@@ -146,8 +146,8 @@ def test_one_int8_weight_twelve_steps_off(channels):
 def test_a_weight_that_reaches_no_output_is_nobodys_business():
     def net(factor):
         nodes = [node("MatMul", "x w", "y"), node("MatMul", "x v", "unused")]
-        held = {"w": POSITIVE, "v": spoiled(normal(8, 6, seed=5), (1, 1), factor)}
-        return model(nodes, {"x": floats(4, 8)}, {"y": floats(4, 6)}, held)
+        constants = {"w": POSITIVE, "v": spoiled(normal(8, 6, seed=5), (1, 1), factor)}
+        return model(nodes, {"x": floats(4, 8)}, {"y": floats(4, 6)}, constants)
 
     report = checked(net(1), net(3), inputs={"x": DEAD})
     assert report.verdict is isomorph.Verdict.EQUIVALENT
@@ -161,8 +161,8 @@ def test_a_channel_scaled_here_and_unscaled_behind_is_the_same_function():
     shapes = {"x": floats(4, 8)}, {"y": floats(4, 6)}
     nodes = [node("MatMul", "x w", "h"), node("Relu", "h", "r"), node("Mul", "r f", "y")]
     plain = model(nodes, *shapes, {"w": kernel, "f": factors})
-    held = {"w": kernel * factors, "f": np.ones(6, F32)}
-    moved = model(nodes, *shapes, held)
+    constants = {"w": kernel * factors, "f": np.ones(6, F32)}
+    moved = model(nodes, *shapes, constants)
     report = checked(plain, moved, inputs={"x": normal(4, 8, seed=1)})
     assert report.verdict is isomorph.Verdict.EQUIVALENT
     assert not differing(report)
@@ -186,8 +186,8 @@ def test_a_very_negative_bias_vanishes_before_a_softmax_only(behind, found):
         bias = normal(6, seed=5)
         bias[2] = lowest
         nodes = [node("Add", "x b", "s"), node("Mul", "s f", "h"), node(behind, "h", "y")]
-        held = {"b": bias, "f": F32(2)}
-        return model(nodes, {"x": floats(4, 6)}, {"y": floats(4, 6)}, held)
+        constants = {"b": bias, "f": F32(2)}
+        return model(nodes, {"x": floats(4, 6)}, {"y": floats(4, 6)}, constants)
 
     report = checked(shut(-1000), shut(-1100), inputs={"x": normal(4, 6, seed=3)})
     assert bool(differing(report)) is found
@@ -255,11 +255,11 @@ def test_a_weight_that_no_given_input_shows_is_repaired(tmp_path, grid):
     done = isomorph.fix(*pair, output=tmp_path / "fixed.onnx", inputs={"x": DEAD}, in_process=True)
     assert done.repaired, done.reason
     assert any(each.origin.startswith("found") for each in done.proof.after)
-    held = {e.name: numpy_helper.to_array(e) for e in onnx.load(done.output).graph.initializer}
+    constants = {e.name: numpy_helper.to_array(e) for e in onnx.load(done.output).graph.initializer}
     if grid:
-        assert np.array_equal(held["q"], integers)
+        assert np.array_equal(constants["q"], integers)
     else:
-        assert np.array_equal(held["w"], kernel)
+        assert np.array_equal(constants["w"], kernel)
 
 
 def test_gates_in_another_order_are_the_same_weights_and_one_number_is_not():
@@ -307,7 +307,7 @@ def model_graph(values):
     def spec(name):
         return TensorSpec(name=name, dtype="float32", shape=None)
 
-    held = {
+    constants = {
         name: Constant(
             name=name, dtype="float32", shape=value.shape, digest=str(value.tobytes()),
             value_digest=str(np.sort(value, axis=None).tobytes()),
@@ -321,7 +321,7 @@ def model_graph(values):
         outputs=(spec("y"),),
         nodes=(lstm,),
         tensors={},
-        constants=held,
+        constants=constants,
     )
 
 
@@ -329,8 +329,8 @@ def test_a_weight_of_zeros_is_known_by_being_the_only_one():
     def net(slope):
         nodes = [node("MatMul", "x w", "h"), node("PRelu", "h", "y")]
         nodes[1].input.append("a")
-        held = {"w": normal(8, 6), "a": slope}
-        return model(nodes, {"x": floats(4, 8)}, {"y": floats(4, 6)}, held)
+        constants = {"w": normal(8, 6), "a": slope}
+        return model(nodes, {"x": floats(4, 8)}, {"y": floats(4, 6)}, constants)
 
     zeros = np.zeros(6, F32)
     wrong = zeros.copy()
@@ -355,13 +355,15 @@ def scaled(kernel, bias, *, gemm):
 
 @pytest.mark.parametrize(("place", "name"), [((2, 3), "w"), ((4,), "b")])
 def test_a_wrong_number_where_the_factors_of_a_product_were_folded(place, name):
-    held = {"w": POSITIVE, "b": -(normal(6, seed=8) ** 2) - F32(1)}
-    right = scaled(*held.values(), gemm=True)
-    clean = checked(right, scaled(*held.values(), gemm=False), inputs={"x": DEAD})
+    constants = {"w": POSITIVE, "b": -(normal(6, seed=8) ** 2) - F32(1)}
+    right = scaled(*constants.values(), gemm=True)
+    clean = checked(right, scaled(*constants.values(), gemm=False), inputs={"x": DEAD})
     assert clean.verdict is isomorph.Verdict.EQUIVALENT
     assert not differing(clean)
-    held[name] = spoiled(held[name], place, 1.01)
-    (finding,) = differing(checked(right, scaled(*held.values(), gemm=False), inputs={"x": DEAD}))
+    constants[name] = spoiled(constants[name], place, 1.01)
+    (finding,) = differing(
+        checked(right, scaled(*constants.values(), gemm=False), inputs={"x": DEAD})
+    )
     assert finding.evidence["constant"] == name
 
 
@@ -381,14 +383,14 @@ def test_a_wrong_number_where_a_division_became_a_product():
 def split(kernel, edges, *, nested=False):
     """A product in blocks of columns, joined and shut by a ReLU."""
     parts = np.split(kernel, edges, axis=1)
-    held = {f"w{place}": np.ascontiguousarray(part) for place, part in enumerate(parts)}
-    nodes = [node("MatMul", f"x {name}", f"p{name}") for name in held]
-    names = [f"p{name}" for name in held]
+    constants = {f"w{place}": np.ascontiguousarray(part) for place, part in enumerate(parts)}
+    nodes = [node("MatMul", f"x {name}", f"p{name}") for name in constants]
+    names = [f"p{name}" for name in constants]
     if nested:
         nodes.append(node("Concat", " ".join(names[:2]), "inner", axis=-1))
         names = ["inner", *names[2:]]
     nodes += [node("Concat", " ".join(names), "h", axis=-1), node("Relu", "h", "y")]
-    return model(nodes, {"x": floats(4, 8)}, {"y": floats(4, kernel.shape[1])}, held)
+    return model(nodes, {"x": floats(4, 8)}, {"y": floats(4, kernel.shape[1])}, constants)
 
 
 @pytest.mark.parametrize(("edges", "nested"), [([1], False), ([2], False), ([1, 5], True)])

@@ -25,16 +25,16 @@ def skipped(report):
 
 def side_by_side(count, factor):
     """As many products behind a ReLU, each with one element multiplied."""
-    nodes, held, outputs = [], {}, {}
+    nodes, constants, outputs = [], {}, {}
     for place in range(count):
         kernel = np.abs(normal(8, 6, seed=place)) + F32(0.1)
-        held[f"w{place}"] = spoiled(kernel, (2, 3), factor)
+        constants[f"w{place}"] = spoiled(kernel, (2, 3), factor)
         nodes += [
             node("MatMul", f"x w{place}", f"h{place}"),
             node("Relu", f"h{place}", f"y{place}"),
         ]
         outputs[f"y{place}"] = floats(4, 6)
-    return model(nodes, {"x": floats(4, 8)}, outputs, held)
+    return model(nodes, {"x": floats(4, 8)}, outputs, constants)
 
 
 @pytest.mark.parametrize("more", [0, 1])
@@ -52,16 +52,16 @@ def test_many_weights_that_no_input_reaches_are_still_others():
     """A fault alone is a fault in company."""
 
     def shut(factor):
-        nodes, held, outputs = [], {"t": F32(1e9)}, {}
+        nodes, constants, outputs = [], {"t": F32(1e9)}, {}
         for place in range(MOST_SUSPECT_CONSTANTS + 1):
-            held[f"w{place}"] = spoiled(normal(8, 6, seed=place), (2, 3), factor)
+            constants[f"w{place}"] = spoiled(normal(8, 6, seed=place), (2, 3), factor)
             nodes += [
                 node("MatMul", f"x w{place}", f"h{place}"),
                 node("Sub", f"h{place} t", f"s{place}"),
                 node("Relu", f"s{place}", f"y{place}"),
             ]
             outputs[f"y{place}"] = floats(4, 6)
-        return model(nodes, {"x": floats(4, 8)}, outputs, held)
+        return model(nodes, {"x": floats(4, 8)}, outputs, constants)
 
     report = checked(shut(1), shut(1.05), inputs={"x": -np.ones((4, 8), F32)})
     assert report.verdict is isomorph.Verdict.DIVERGENT
@@ -73,8 +73,8 @@ def steps(factor, limit):
     """Rounded to steps, then a threshold: what small changes do not reach."""
     nodes = [node("Mul", "x f", "h"), node("Round", "h", "r"), node("Greater", "r t", "g"),
              node("Cast", "g", "y", to=1)]  # fmt: skip
-    held = {"f": F32(factor), "t": np.asarray(limit, F32)}
-    return model(nodes, {"x": floats(4, 2)}, {"y": floats(4, 2)}, held)
+    constants = {"f": F32(factor), "t": np.asarray(limit, F32)}
+    return model(nodes, {"x": floats(4, 2)}, {"y": floats(4, 2)}, constants)
 
 
 ZEROS = {"x": np.zeros((4, 2), F32)}
@@ -96,8 +96,8 @@ def test_a_changed_constant_of_few_elements_is_shown_by_another_input(other, con
 def test_scalars_that_make_up_for_each_other_are_the_same_function():
     def scaled(first, second):
         nodes = [node("Mul", "x a", "h"), node("Relu", "h", "r"), node("Mul", "r b", "y")]
-        held = {"a": F32(first), "b": F32(second)}
-        return model(nodes, {"x": floats(4, 2)}, {"y": floats(4, 2)}, held)
+        constants = {"a": F32(first), "b": F32(second)}
+        return model(nodes, {"x": floats(4, 2)}, {"y": floats(4, 2)}, constants)
 
     report = checked(scaled(2, 3), scaled(4, 1.5), inputs=ZEROS)
     assert report.verdict is isomorph.Verdict.EQUIVALENT
@@ -114,8 +114,8 @@ def test_a_scalar_that_no_input_shows_decides_nothing():
 def limited(limit, op="Greater"):
     """A sigmoid against a limit: as a comparison, or cut off there."""
     nodes = [node("Sigmoid", "x", "s"), node(op, "s t", "g"), node("Cast", "g", "y", to=1)]
-    held = {"t": np.asarray(limit, F32)}
-    return model(nodes, {"x": floats(1, 2)}, {"y": floats(1, 2)}, held)
+    constants = {"t": np.asarray(limit, F32)}
+    return model(nodes, {"x": floats(1, 2)}, {"y": floats(1, 2)}, constants)
 
 
 GIVEN = {"x": np.array([[1.5, -0.7]], F32)}
@@ -145,8 +145,8 @@ def test_a_fill_that_a_maximum_covers_is_no_difference():
     def pooled(fill):
         nodes = [node("Relu", "x", "r"), node("Pad", "r p f", "b"),
                  node("MaxPool", "b", "y", kernel_shape=[2, 2], strides=[2, 2])]  # fmt: skip
-        held = {"p": np.array([0, 0, 1, 1, 0, 0, 1, 1], np.int64), "f": F32(fill)}
-        return model(nodes, {"x": floats(1, 1, 6, 6)}, {"y": floats(1, 1, 4, 4)}, held)
+        constants = {"p": np.array([0, 0, 1, 1, 0, 0, 1, 1], np.int64), "f": F32(fill)}
+        return model(nodes, {"x": floats(1, 1, 6, 6)}, {"y": floats(1, 1, 4, 4)}, constants)
 
     report = checked(pooled(0), pooled(-5), inputs={"x": normal(1, 1, 6, 6)})
     assert report.verdict is isomorph.Verdict.EQUIVALENT
@@ -160,14 +160,14 @@ def branches(then, other, *, as_where=False):
     second = helper.make_graph([node("Mul", "x b", "s"), node("Tanh", "s", "q")], "else", [],
                                outs[1:], [numpy_helper.from_array(other, "b")])  # fmt: skip
     nodes = [node("ReduceSum", "x", "t", keepdims=0), node("Greater", "t z", "c")]
-    held = {"z": F32(0)}
+    constants = {"z": F32(0)}
     if as_where:
         nodes += [node("Mul", "x a", "p"), node("Mul", "x b", "s"), node("Tanh", "s", "q"),
                   node("Where", "c p q", "y")]  # fmt: skip
-        held |= {"a": then, "b": other}
+        constants |= {"a": then, "b": other}
     else:
         nodes.append(node("If", "c", "y", then_branch=first, else_branch=second))
-    return model(nodes, {"x": floats(4, then.size)}, {"y": floats(4, then.size)}, held)
+    return model(nodes, {"x": floats(4, then.size)}, {"y": floats(4, then.size)}, constants)
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_a_wrong_weight_in_a_branch_that_no_input_takes(size, as_where):
     assert finding.evidence["difference"] == f"1 of {size} elements, off by 10%"
 
 
-def test_another_fault_is_not_blamed_on_a_constant_of_a_body():
+def test_another_fault_is_not_attributed_to_a_constant_of_a_body():
     """A branch differs where no input goes; what the given input shows is another fault."""
 
     def net(other, factor):

@@ -53,12 +53,12 @@ def spoiled(value: np.ndarray, place: tuple[int, ...], factor: float) -> np.ndar
 def linear(weight: np.ndarray, bias: np.ndarray | None = None) -> onnx.ModelProto:
     """x·W, and a bias where one is given, behind a ReLU."""
     rows, columns = weight.shape
-    nodes, held = [node("MatMul", "x w", "h")], {"w": weight}
+    nodes, constants = [node("MatMul", "x w", "h")], {"w": weight}
     if bias is not None:
         nodes.append(node("Add", "h b", "z"))
-        held["b"] = bias
+        constants["b"] = bias
     nodes.append(node("Relu", "h" if bias is None else "z", "y"))
-    return model(nodes, {"x": floats(4, rows)}, {"y": floats(4, columns)}, held)
+    return model(nodes, {"x": floats(4, rows)}, {"y": floats(4, columns)}, constants)
 
 
 def dequantized(
@@ -72,5 +72,5 @@ def dequantized(
         node("MatMul", "x w", "h"),
         node("Relu", "h", "y"),
     ]
-    held = {"q": integers, "s": scale, "z": zero}
-    return model(nodes, {"x": floats(4, rows)}, {"y": floats(4, columns)}, held)
+    constants = {"q": integers, "s": scale, "z": zero}
+    return model(nodes, {"x": floats(4, rows)}, {"y": floats(4, columns)}, constants)

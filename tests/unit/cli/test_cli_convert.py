@@ -30,7 +30,7 @@ def test_a_plan_shows_the_routes_and_converts_nothing(model, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["relu.h264"], "names no format"),
         (["relu.tflite", "--quantize", "int3"], "--quantize 'int3' is not known"),
@@ -41,10 +41,10 @@ def test_a_plan_shows_the_routes_and_converts_nothing(model, tmp_path, capsys):
         (["relu.tflite", "--dims", "batch=x"], "--dims 'batch=x' cannot be read"),
     ],
 )
-def test_wrong_words_are_refused_at_once(model, tmp_path, capsys, words, told):
+def test_wrong_words_are_refused_at_once(model, tmp_path, capsys, words, message):
     target, *rest = words
     assert main(["convert", str(model), str(tmp_path / target), *rest]) == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_the_source_is_never_the_target(model, capsys):

@@ -43,15 +43,15 @@ def contrast(monkeypatch):
 
 def test_two_models_stand_next_to_each_other(contrast, capsys):
     assert main(["inspect", "a.onnx", "b.onnx"]) == 0
-    told = capsys.readouterr().out
-    rows = {line.split("  ")[1]: line for line in told.splitlines() if line.startswith("  ")}
+    text = capsys.readouterr().out
+    rows = {line.split("  ")[1]: line for line in text.splitlines() if line.startswith("  ")}
     assert rows["opset ai.onnx"].split()[-3:] == ["18", "21", "yes"]
-    assert "b\\x1b[2J.onnx" in told
-    assert "name, dtype (by the only one left)" in told
-    assert "not paired" in told
-    assert "3 quantized tensors: 1 changed, 1 on one side only" in told
-    assert "2 scales 0.25 to 0.5 along axis 1" in told
-    listed = told.partition("quantized tensors:")[2].splitlines()[2:]
+    assert "b\\x1b[2J.onnx" in text
+    assert "name, dtype (by the only one left)" in text
+    assert "not paired" in text
+    assert "3 quantized tensors: 1 changed, 1 on one side only" in text
+    assert "2 scales 0.25 to 0.5 along axis 1" in text
+    listed = text.partition("quantized tensors:")[2].splitlines()[2:]
     assert listed[0].startswith("  w / v")
     assert re.split(r" {2,}", listed[0])[3:] == [
         "int8, scale 0.125, zero point 7", "axis, scale, zero point",

@@ -3,11 +3,11 @@ from isomorph.__main__ import main
 
 def test_a_cause_is_explained(capsys):
     assert main(["explain", "kernel"]) == 0
-    told = capsys.readouterr().out
-    assert told.startswith("kernel (cause)")
-    assert "how it is known" in told
-    assert "what to do" in told
-    assert "https://github.com/" in told
+    text = capsys.readouterr().out
+    assert text.startswith("kernel (cause)")
+    assert "how it is known" in text
+    assert "what to do" in text
+    assert "https://github.com/" in text
 
 
 def test_a_code_is_explained_with_its_exit_code(capsys):
@@ -23,6 +23,6 @@ def test_an_unknown_word_is_wrong_use(capsys):
 def test_nothing_asked_is_wrong_use_and_everything_is_a_list(capsys):
     assert main(["explain"]) == 2
     assert main(["explain", "--list"]) == 0
-    told = capsys.readouterr().out
-    assert "GUILTY_NODE" in told
-    assert "weight" in told
+    text = capsys.readouterr().out
+    assert "GUILTY_NODE" in text
+    assert "weight" in text

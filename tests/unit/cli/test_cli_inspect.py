@@ -55,22 +55,22 @@ def inspected(monkeypatch, model):
     monkeypatch.setattr(api, "inspect", lambda location, **words: model)
 
 
-def test_inspect_tells_what_the_file_holds(inspected, capsys):
+def test_inspect_lists_what_the_file_holds(inspected, capsys):
     assert main(["inspect", "net.onnx"]) == 0
-    told = capsys.readouterr().out
+    text = capsys.readouterr().out
     for fact in ("net.onnx: onnx model", "pytorch 2.13.0", "ai.onnx 18", "2, and 1 in bodies",
                  "1 Conv, 1 If, 1 Relu", "1, 2.0 KiB", "x  float32 [batch, 3, ?]",
                  "y\\x1b[2J  float32 […]", "2 scales 0.25 to 0.5 along axis 1",
                  "note: two nodes share a name"):  # fmt: skip
-        assert fact in told
-    assert "net.py:7" not in told
+        assert fact in text
+    assert "net.py:7" not in text
 
 
 def test_inspect_lists_nodes_with_their_source(inspected, capsys):
     assert main(["inspect", "net.onnx", "--nodes"]) == 0
-    told = capsys.readouterr().out
-    assert "stem  net.py:7" in told
-    assert "inner" in told
+    text = capsys.readouterr().out
+    assert "stem  net.py:7" in text
+    assert "inner" in text
 
 
 def test_inspect_as_json_is_the_whole_description(inspected, capsys):

@@ -92,12 +92,12 @@ def test_an_error_of_ours_is_its_own_lines(answers, capsys):
     )
 
 
-def test_a_bug_of_ours_is_told_without_a_traceback(answers, capsys):
+def test_a_bug_of_ours_is_reported_without_a_traceback(answers, capsys):
     answers(ZeroDivisionError("dividing"))
     assert main(["check", "a", "b"]) == 70
-    told = capsys.readouterr().err
-    assert told.startswith("error[BUG] ZeroDivisionError: dividing\n")
-    assert "Traceback" not in told
+    text = capsys.readouterr().err
+    assert text.startswith("error[BUG] ZeroDivisionError: dividing\n")
+    assert "Traceback" not in text
 
 
 def test_debug_shows_the_traceback(answers, capsys):
@@ -125,7 +125,7 @@ def test_the_report_goes_to_the_file_that_was_named(answers, tmp_path, capsys):
      ["check", "a", "--format", "jsn"], ["check", "a", "--seed", "-1"],
      ["check", "a", "--dim", "x"]],
 )  # fmt: skip
-def test_wrong_use_is_2_and_is_told(answers, line, capsys):
+def test_wrong_use_is_2_with_an_error(answers, line, capsys):
     answers(_report(Verdict.EQUIVALENT))
     assert main(line) == 2
     out, err = capsys.readouterr()

@@ -3,13 +3,13 @@ import time
 from isomorph.cli.progress import Progress
 
 
-def test_what_is_quick_says_nothing(capsys):
+def test_what_is_quick_prints_nothing(capsys):
     with Progress() as progress:
         progress("loading", "a.onnx")
     assert capsys.readouterr().err == ""
 
 
-def test_what_is_slow_says_its_phase_outside_a_terminal(capsys):
+def test_what_is_slow_prints_its_phase_outside_a_terminal(capsys):
     with Progress(patience=0.01, gap=0.0) as progress:
         progress("loading", "a.onnx")
         _until(lambda: progress._begun)
@@ -37,7 +37,7 @@ def test_on_a_terminal_the_line_shows_phase_and_detail(capsys, monkeypatch):
     assert "node_[red]7" in capsys.readouterr().err
 
 
-def test_a_phase_after_the_end_is_not_told(capsys):
+def test_a_phase_after_the_end_is_not_shown(capsys):
     with Progress(patience=0.01) as progress:
         pass
     time.sleep(0.05)

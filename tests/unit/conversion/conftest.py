@@ -11,11 +11,12 @@ from isomorph import registry
 
 EXTENSIONS = Path(__file__).parent / "extensions"
 NAMES = {
-    "honest": "Honest", "crashes": "Crashes", "exits": "Exits", "raises": "Raises",
-    "hangs": "Hangs", "silent": "Silent", "garbles": "Garbles", "downloads": "Downloads",
+    "correct": "Correct", "crashes": "Crashes", "exits": "Exits", "raises": "Raises",
+    "hangs": "Hangs", "writes_nothing": "WritesNothing", "garbles": "Garbles",
+    "downloads": "Downloads",
     "needs_download": "NeedsDownload", "spoils": "Spoils", "needs_cure": "NeedsCure",
-    "lies": "Lies", "pushy_failure": "PushyFailure", "pushy_liar": "PushyLiar",
-    "absent": "Absent", "unrunnable": "Unrunnable", "repents": "Repents",
+    "wrong": "Wrong", "pushy_failure": "PushyFailure", "pushy_and_wrong": "PushyAndWrong",
+    "absent": "Absent", "unrunnable": "Unrunnable", "wrong_unless_cured": "WrongUnlessCured",
 }  # fmt: skip
 
 

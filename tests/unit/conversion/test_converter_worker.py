@@ -20,9 +20,9 @@ def make(converter_worker, name, source):
     return converter_worker.make(step, str(source), ORDER, "made.onnx")
 
 
-def test_an_honest_one_leaves_a_model_and_its_notes(converter_worker, dense):
+def test_a_correct_one_leaves_a_model_and_its_notes(converter_worker, dense):
     before = dense.read_bytes()
-    attempt = make(converter_worker, "honest", dense)
+    attempt = make(converter_worker, "correct", dense)
     assert attempt.trouble is None
     assert attempt.path.is_file()
     assert attempt.notes == ("done",)
@@ -34,7 +34,7 @@ def test_a_crash_is_caught_and_the_next_order_is_carried_out(converter_worker, d
     assert trouble.code == "RUNTIME_CRASHED"
     assert "SIGSEGV" in trouble.why
     assert "the last words" in trouble.log
-    assert make(converter_worker, "honest", dense).trouble is None
+    assert make(converter_worker, "correct", dense).trouble is None
 
 
 def test_sys_exit_is_a_failure_of_the_converter(converter_worker, dense):
@@ -58,7 +58,7 @@ def test_a_hang_has_a_deadline(strange, dense):
 
 
 def test_nothing_written_is_no_success(converter_worker, dense):
-    assert make(converter_worker, "silent", dense).trouble.code == "NOTHING_WRITTEN"
+    assert make(converter_worker, "writes_nothing", dense).trouble.code == "NOTHING_WRITTEN"
 
 
 def test_a_download_is_refused_and_reported(converter_worker, dense):
@@ -87,6 +87,6 @@ def test_weights_beside_the_model_come_along(converter_worker, dense, tmp_path):
         onnx.load(dense), path, save_as_external_data=True, location="weights.bin", size_threshold=0
     )
     assert (folder / "weights.bin").is_file()
-    attempt = make(converter_worker, "honest", path)
+    attempt = make(converter_worker, "correct", path)
     assert attempt.trouble is None
     assert onnx.load(attempt.path).graph.initializer[0].dims == [6, 5]

@@ -1,4 +1,4 @@
-"""Hop by hop against the first model: the next way is tried, lies are found, cures applied."""
+"""Hop by hop against the first model: other routes tried, wrong results found, cures applied."""
 
 import json
 
@@ -22,37 +22,37 @@ def test_the_second_way_wins_where_the_first_fails(dense, tmp_path):
     assert "--via onnx_to_float16" in done.repeat
 
 
-def test_a_lie_is_found_and_the_next_way_is_gone(dense, tmp_path):
+def test_a_wrong_result_is_found_and_the_next_route_is_tried(dense, tmp_path):
     done = api.convert(dense, tmp_path / "narrow.onnx", quantize="dynamic")
-    (liar,) = done.tried
-    assert liar.step.converter == "pushy_liar"
-    assert liar.status == "guilty"
-    assert liar.report.verdict is Verdict.DIVERGENT
-    assert liar.report.findings[0].node == "product"
+    (wrong,) = done.tried
+    assert wrong.step.converter == "pushy_and_wrong"
+    assert wrong.status == "guilty"
+    assert wrong.report.verdict is Verdict.DIVERGENT
+    assert wrong.report.findings[0].node == "product"
     assert done.exit_code == 0
 
 
-def test_a_lie_without_another_way_writes_nothing_but_the_report(dense, tmp_path):
-    target = tmp_path / "lie.onnx"
-    done = api.convert(dense, target, via=("lies",))
+def test_a_wrong_result_without_another_route_writes_only_the_report(dense, tmp_path):
+    target = tmp_path / "wrong.onnx"
+    done = api.convert(dense, target, via=("wrong",))
     assert done.verdict is Verdict.DIVERGENT
     assert done.exit_code == 1
     assert done.output is None
     assert not target.exists()
-    document = json.loads((tmp_path / "lie.onnx.report.json").read_text())
+    document = json.loads((tmp_path / "wrong.onnx.report.json").read_text())
     assert document["schema"] == "isomorph.conversion/1"
     assert document["chosen"][0]["report"]["findings"][0]["cause"] == "weight"
 
 
 def test_keep_writes_it_all_the_same(dense, tmp_path):
-    done = api.convert(dense, tmp_path / "lie.onnx", via=("lies",), keep=True, seed=3)
+    done = api.convert(dense, tmp_path / "wrong.onnx", via=("wrong",), keep=True, seed=3)
     assert done.exit_code == 1
-    assert (tmp_path / "lie.onnx").is_file()
-    assert done.repeat.endswith(f"{tmp_path / 'lie.onnx'} --to onnx --via lies --keep --seed 3")
+    assert (tmp_path / "wrong.onnx").is_file()
+    assert done.repeat.endswith(f"{tmp_path / 'wrong.onnx'} --to onnx --via wrong --keep --seed 3")
 
 
 def test_repair_goes_on_with_a_patched_copy(dense, tmp_path):
-    done = api.convert(dense, tmp_path / "mended.onnx", via=("lies",), repair=True)
+    done = api.convert(dense, tmp_path / "mended.onnx", via=("wrong",), repair=True)
     (hop,) = done.chosen
     assert hop.status == "repaired"
     assert hop.patches
@@ -74,14 +74,14 @@ def test_a_known_cure_is_applied_and_reported(dense, tmp_path):
     assert done.exit_code == 0
 
 
-def test_a_result_that_no_runtime_takes_is_cured_too(dense, tmp_path):
+def test_a_result_that_no_runtime_takes_is_remedied_too(dense, tmp_path):
     done = api.convert(dense, tmp_path / "cured.onnx", via=("unrunnable",))
     (hop,) = done.chosen
     assert (hop.status, [cure.name for cure in hop.cures]) == ("proven", ["medicine"])
 
 
 def test_a_divergent_result_gets_the_cures_that_help_against_it(dense, tmp_path):
-    done = api.convert(dense, tmp_path / "cured.onnx", via=("repents",))
+    done = api.convert(dense, tmp_path / "cured.onnx", via=("wrong_unless_cured",))
     (hop,) = done.chosen
     assert (hop.status, [cure.name for cure in hop.cures]) == ("proven", ["truth"])
     assert done.exit_code == 0
@@ -94,7 +94,7 @@ def test_the_cpus_with_exact_products_are_reported(dense, tmp_path):
     assert done.verdict is Verdict.DEGRADED
     assert done.chosen[-1].cpus == "every CPU"
     assert json.loads((tmp_path / "narrow.onnx.report.json").read_text())["chosen"][0]["cpus"]
-    float32 = api.convert(dense, tmp_path / "same.onnx", via=("honest",))
+    float32 = api.convert(dense, tmp_path / "same.onnx", via=("correct",))
     assert float32.chosen[-1].cpus is None
 
 
@@ -124,4 +124,4 @@ def test_integers_want_samples(dense, tmp_path):
 
 def test_the_source_is_never_written_to(dense):
     with pytest.raises(Exception, match="overwrite"):
-        api.convert(dense, dense, via=("honest",))
+        api.convert(dense, dense, via=("correct",))

@@ -24,7 +24,7 @@ print(peak[-1] - peak[2])
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="this is about the memory of glibc")
-def test_equal_layers_do_not_take_the_room_of_all_of_them():
+def test_equal_layers_do_not_take_the_memory_of_all_of_them():
     pytest.importorskip("torch")
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True

@@ -70,19 +70,19 @@ def test_the_node_is_found_by_halves(name):
     assert host.asked <= 8
 
 
-def test_a_node_that_dies_only_behind_another_is_told_as_such():
+def test_a_node_that_dies_only_behind_another_is_reported_as_such():
     found = crashing_node(_opened(_Host("n17", needs=("n3",))), {})
     assert found.node.name == "n17"
     assert not found.alone
     assert "comes before" in found.sentence
 
 
-def test_nothing_is_blamed_where_nothing_dies():
+def test_nothing_is_named_where_nothing_dies():
     crash = RuntimeFailedError("RUNTIME_CRASHED", "it died")
     assert with_crashing_node(crash, _opened(_Host("nobody")), {}) is crash
 
 
-def test_no_node_is_blamed_for_a_runtime_that_dies_of_anything(monkeypatch):
+def test_no_node_is_named_for_a_runtime_that_dies_of_anything(monkeypatch):
     def dies(self, model, environment):
         raise RuntimeFailedError("RUNTIME_CRASHED", "it died")
 

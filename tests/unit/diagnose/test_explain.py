@@ -6,7 +6,7 @@ from isomorph.diagnose.explain import codes, explain, words
 
 
 @pytest.mark.parametrize("word", [*registry.names("causes"), *codes()])
-def test_every_word_says_what_it_is_and_what_to_do(word):
+def test_every_word_is_explained_with_what_to_do(word):
     found = explain(word)
     assert found.what.endswith(".")
     assert found.do.endswith(".")

@@ -69,7 +69,7 @@ def test_an_open_end_has_no_length():
 
 
 @pytest.mark.parametrize("vector", [(1, 2, 2, 1), (1, 1, 2, 2)])
-def test_a_vector_with_batch_and_channels_says_no_more_than_one_without(vector):
+def test_a_vector_with_batch_and_channels_means_the_same_as_one_without(vector):
     reference, there = made("Conv", "Conv2D", strides=vector)
     for strides, other in (((2, 2), []), ((1, 1), [("strides", (2, 2))])):
         graph, node = made("Conv", "Conv", strides=strides)
@@ -102,5 +102,5 @@ def test_who_divides_there_multiplies_here_by_the_inverse():
 def test_of_two_flags_that_exclude_each_other_one_is_taken_back():
     graph, node = made("Resize", "RESIZE_BILINEAR", half_pixel_centers=True, align_corners=False)
     edits = parameter(SimpleNamespace(candidate=graph), node, "align_corners", True)
-    told_so = {edit.name: edit.value for edit in edits}
-    assert told_so == {"align_corners": True, "half_pixel_centers": False}
+    values = {edit.name: edit.value for edit in edits}
+    assert values == {"align_corners": True, "half_pixel_centers": False}

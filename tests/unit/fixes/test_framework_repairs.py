@@ -64,7 +64,7 @@ def test_weights_alone_are_written_as_a_state(torch_files, tmp_path):
     assert np.array_equal(state["2.weight"], repair.applied[0].patch.edits[0].value)
 
 
-def test_what_torchscript_is_told_stays_and_the_change_is_told(torch_files, tmp_path):
+def test_what_torchscript_states_stays_and_the_change_is_reported(torch_files, tmp_path):
     repair = fixed(torch_files / "ref.pt2", torch_files / "slope.pt", tmp_path / "slope.pt")
     assert not repair.repaired
     assert any("set negative_slope to 0.1" in line for line in repair.advice)

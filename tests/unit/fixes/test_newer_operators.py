@@ -57,7 +57,7 @@ def test_a_missing_operator_that_only_newer_sets_have_is_put_back(tmp_path):
     assert opset_of(output) == 18
 
 
-def test_what_every_operator_set_says_raises_nothing():
+def test_what_every_operator_set_has_raises_no_opset():
     ops = {"act": ("", "LeakyRelu"), "own": ("com.microsoft", "Gelu")}
     wanted = [
         edits.SetAttribute(node="act", name="alpha", value=0.5),

@@ -74,7 +74,7 @@ def moved(proto):
     ],
     ids=["slice", "number", "mask", "norm"],
 )
-def test_what_a_program_says_in_numbers_is_put_back(program, tmp_path, edit):
+def test_what_a_program_states_in_numbers_is_restored(program, tmp_path, edit):
     candidate = faulty.saved(tmp_path, "candidate", faulty.broken(CUT, edit))
     repair = api.fix(program, candidate, output=tmp_path / "fixed.onnx", in_process=True)
     assert repair.repaired, (repair.reason, repair.refused)
@@ -134,7 +134,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_what_is_stored_and_told_is_put_right(tmp_path, name):
+def test_what_is_stored_and_stated_is_put_right(tmp_path, name):
     proto, edit = FAULTS[name]
     reference = faulty.saved(tmp_path, "reference", proto)
     candidate = faulty.saved(tmp_path, "candidate", faulty.broken(proto, edit))

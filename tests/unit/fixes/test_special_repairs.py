@@ -205,7 +205,7 @@ def test_a_spelled_out_approximation_of_gelu_is_made_exact(tmp_path):
     )
 
 
-def test_a_shared_constant_is_changed_for_the_guilty_node_alone(tmp_path):
+def test_a_shared_constant_is_changed_for_the_faulty_node_alone(tmp_path):
     clean = network(
         "g (float[2,4] x) => (float[2,4] y)"
         " { [one] a = MatMul(x, w) [bend] b = Tanh(a) [two] y = MatMul(b, v) }",
@@ -250,7 +250,7 @@ def test_another_network_is_not_repaired_and_nothing_is_written(tmp_path):
     assert not output.exists()
 
 
-def test_nothing_to_repair_says_so_and_hands_back_a_copy(tmp_path):
+def test_nothing_to_repair_is_reported_and_a_copy_is_written(tmp_path):
     repair, output = fixed(tmp_path, MIXER, MIXER, PAIR)
     assert repair.repaired
     assert not repair.applied

@@ -11,7 +11,7 @@ from isomorph.core.divergence import Verdict
 
 def _folded(path, rows, epsilon=1e-5):
     """A graph that needs a multiple of ``rows`` samples, though it declares any number."""
-    held = {"fold": np.array([rows, -1], np.int64), "s": np.ones(3, np.float32)}
+    constants = {"fold": np.array([rows, -1], np.int64), "s": np.ones(3, np.float32)}
     graph = helper.make_graph(
         [
             helper.make_node("LayerNormalization", ["x", "s"], ["n"], "norm", epsilon=epsilon),
@@ -21,22 +21,22 @@ def _folded(path, rows, epsilon=1e-5):
         "g",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 3])],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["left"])],
-        [numpy_helper.from_array(value, name) for name, value in held.items()],
+        [numpy_helper.from_array(value, name) for name, value in constants.items()],
     )  # fmt: skip
     opsets = [helper.make_opsetid("", 17)]
     onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10), path)
     return path
 
 
-@pytest.mark.parametrize(("rows", "told"), [(1, False), (2, False), (4, True), (8, True)])
-def test_a_batch_that_the_model_takes_is_found(tmp_path, rows, told):
+@pytest.mark.parametrize(("rows", "named"), [(1, False), (2, False), (4, True), (8, True)])
+def test_a_batch_that_the_model_takes_is_found(tmp_path, rows, named):
     report = isomorph.check(_folded(tmp_path / "net.onnx", rows), in_process=True)
     assert report.verdict is Verdict.EQUIVALENT
     origins = {each.origin for each in report.inputs}
-    assert all((f"batch={rows}" in origin) is told for origin in origins)
+    assert all((f"batch={rows}" in origin) is named for origin in origins)
 
 
-def test_a_size_that_no_try_fits_is_told_as_a_failure(tmp_path):
+def test_a_size_that_no_try_fits_is_a_failure(tmp_path):
     report = isomorph.check(_folded(tmp_path / "net.onnx", 7), in_process=True)
     assert report.verdict is Verdict.UNKNOWN
     assert any(each.code == "RUNTIME_FAILED" for each in report.findings)

@@ -43,7 +43,7 @@ def test_a_file_is_cut_into_batches_of_the_model(tmp_path):
     assert not data.skipped()
 
 
-def test_rows_left_over_without_the_rest_of_their_feed_are_told(tmp_path):
+def test_rows_left_over_without_the_rest_of_their_feed_are_noted(tmp_path):
     other = TensorSpec(name="z", dtype="float32", shape=(3,))
     np.savez(tmp_path / "all.npz", x=rows(7), z=np.zeros((3, 3), np.float32))
     data = data_set(tmp_path / "all.npz")

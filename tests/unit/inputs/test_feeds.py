@@ -17,7 +17,7 @@ def test_a_single_array_needs_no_name():
     assert from_given([spec("x")], {"arr_0": x})["x"] is x
 
 
-def test_an_only_array_under_another_name_is_told(tmp_path):
+def test_an_only_array_under_another_name_is_noted(tmp_path):
     np.savez(tmp_path / "a.npz", pixels=np.zeros((2, 3), np.float32))
     specs = [spec("x")]
     sample = Loader(host=None, inputs=tmp_path / "a.npz").sample(specs)
@@ -40,7 +40,7 @@ def test_arrays_by_place():
         ({"x": np.zeros((2, 3), complex), "image": np.zeros((2, 3))}, "INPUT_TYPE"),
     ],
 )
-def test_what_does_not_fit_is_told(given, code):
+def test_what_does_not_fit_is_an_error(given, code):
     with pytest.raises(UsageError) as caught:
         from_given([spec("x"), spec("image")], given)
     assert caught.value.code == code

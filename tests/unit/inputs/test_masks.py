@@ -21,12 +21,12 @@ def node(op, inputs, output, **attributes):
     )  # fmt: skip
 
 
-def graph(*nodes, dtype="bool", name="m", shape=(3, 6), **held):
+def graph(*nodes, dtype="bool", name="m", shape=(3, 6), **constants):
     specs = (
         TensorSpec(name="x", dtype="float32", shape=(3, 6, 4)),
         TensorSpec(name=name, dtype=dtype, shape=shape),
     )
-    stored = {key: constant_of(key, value) for key, value in held.items()}
+    stored = {key: constant_of(key, value) for key, value in constants.items()}
     return Graph(name="g", inputs=specs, outputs=(), nodes=nodes, tensors={}, constants=stored)
 
 
@@ -70,7 +70,7 @@ def test_every_row_stays_visible_by_half_at_least(used, hides, seed):
     assert (visible.sum(axis=-1) >= 3).all()
 
 
-def test_a_name_decides_only_where_the_graph_does_not_say():
+def test_a_name_decides_only_where_the_graph_does_not():
     assert hidden_by(graph(), "m", name="key_padding_mask") is True
     assert hidden_by(graph(), "m", name="attention_mask") is False
     assert hidden_by(KEEPS["turned round"], "m", name="key_padding_mask") is False

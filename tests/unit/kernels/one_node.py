@@ -92,13 +92,13 @@ class OneNode:
             constant=constant,
             input_dtypes=tuple(None if x is None else x.dtype.name for x in self.inputs),
         )
-        held = [
+        operands = [
             x.astype(np.float64) if lift and x is not None and x.dtype.name in FLOATS else x
             for x in self.inputs
         ]
-        kept = [None if x is None else x.copy() for x in held]
-        result = function(call, *held)
-        for before, after in zip(kept, held, strict=True):
+        kept = [None if x is None else x.copy() for x in operands]
+        result = function(call, *operands)
+        for before, after in zip(kept, operands, strict=True):
             untouched = before is None or before.tobytes() == after.tobytes()
             assert untouched, "a kernel must not write into its inputs"
         return list(result) if isinstance(result, tuple) else [result]

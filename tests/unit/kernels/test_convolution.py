@@ -11,7 +11,7 @@ from isomorph.kernels.windows import windows
 
 @pytest.mark.parametrize("output", [(7,), (1, 9), (5, 6), (3, 1, 4), (2, 3, 5), (0, 4)])
 @pytest.mark.parametrize("room", [0, 1, 4, 7, 1000])
-def test_pieces_cover_the_output_once_and_keep_to_the_room(output, room):
+def test_pieces_cover_the_output_once_and_keep_to_the_memory(output, room):
     seen = np.zeros(output, int)
     for piece in convolution._pieces(output, room):
         assert seen[piece].size <= max(room, 1)

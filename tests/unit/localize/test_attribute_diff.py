@@ -9,12 +9,12 @@ from isomorph.localize.probes import edge_values
 
 
 def model(framework, *nodes, constants=()):
-    held = {
+    stored = {
         name: Constant(name=name, dtype="float32", shape=(), digest="", value_digest="",
                        values=(value,))
         for name, value in constants
     }  # fmt: skip
-    graph = Graph(name="g", inputs=(), outputs=(), nodes=nodes, tensors={}, constants=held)
+    graph = Graph(name="g", inputs=(), outputs=(), nodes=nodes, tensors={}, constants=stored)
     return Model(framework=framework, location="", digest="", graph=graph)
 
 

@@ -73,10 +73,10 @@ def test_with_its_activation_it_is_the_same(tmp_path):
 def test_without_it_the_node_itself_is_named(tmp_path):
     pair = _reference(tmp_path / "r.onnx"), _candidate(tmp_path / "c.tflite", NONE)
     report = isomorph.check(*pair, inputs={"x": X}, in_process=True)
-    guilty = [finding for finding in report.findings if finding.code == "GUILTY_NODE"]
-    assert [finding.node for finding in guilty] == ["FULLY_CONNECTED:0"]
-    assert guilty[0].cause == "attribute"
-    assert "RELU" in guilty[0].summary
+    faulty = [finding for finding in report.findings if finding.code == "GUILTY_NODE"]
+    assert [finding.node for finding in faulty] == ["FULLY_CONNECTED:0"]
+    assert faulty[0].cause == "attribute"
+    assert "RELU" in faulty[0].summary
 
 
 def _biased_reference(path):
@@ -113,6 +113,6 @@ def test_a_node_that_lost_its_bias_is_named_and_not_the_one_behind_it(tmp_path):
     candidate.write_bytes(building.data())
     reference = _biased_reference(tmp_path / "r.onnx")
     report = isomorph.check(reference, candidate, inputs={"x": X}, in_process=True)
-    guilty = [finding for finding in report.findings if finding.code == "GUILTY_NODE"]
-    assert [finding.node for finding in guilty] == ["FULLY_CONNECTED:0"]
-    assert guilty[0].cause == "weight"
+    faulty = [finding for finding in report.findings if finding.code == "GUILTY_NODE"]
+    assert [finding.node for finding in faulty] == ["FULLY_CONNECTED:0"]
+    assert faulty[0].cause == "weight"

@@ -39,13 +39,13 @@ def masked(layers, pad):
     """Scores of several layers under one causal mask and one of padding."""
     rng = np.random.default_rng(7)
     causal = np.triu(np.full((6, 6), LOWEST, np.float32), 1)
-    held = {"one": np.float32(1), "pad": np.float32(pad), "causal": causal}
+    constants = {"one": np.float32(1), "pad": np.float32(pad), "causal": causal}
     nodes = [
         node("Sub", "one keep", "k"), node("Mul", "k pad", "p"), node("Add", "causal p", "m"),
         node("Tanh", "x", "h0"),
     ]  # fmt: skip
     for each in range(layers):
-        held[f"w{each}"] = rng.normal(size=(4, 4)).astype(np.float32)
+        constants[f"w{each}"] = rng.normal(size=(4, 4)).astype(np.float32)
         nodes += [
             node("MatMul", f"h{each} w{each}", f"q{each}"),
             node("Transpose", f"h{each}", f"t{each}", perm=[0, 2, 1]),
@@ -53,7 +53,7 @@ def masked(layers, pad):
             node("Softmax", f"a{each}", f"n{each}"),
             node("MatMul", f"n{each} h{each}", f"h{each + 1}"),
         ]  # fmt: skip
-    return model(nodes, {"x": [2, 6, 4], "keep": [2, 1, 6]}, {f"h{layers}": None}, held)
+    return model(nodes, {"x": [2, 6, 4], "keep": [2, 1, 6]}, {f"h{layers}": None}, constants)
 
 
 def test_a_mask_that_four_layers_share_is_named_once_and_alone(tmp_path):
@@ -65,15 +65,15 @@ def test_a_mask_that_four_layers_share_is_named_once_and_alone(tmp_path):
     assert [(each.node, each.nodes) for each in found] == [("Mul_p", ("Mul_p",))]
 
 
-def test_a_group_that_names_no_node_says_so():
+def test_a_group_that_names_no_node_is_only_suspected():
     names = tuple(f"n{each}" for each in range(MOST_NODES + 1))
     finding = Finding(
         rank=0, code="GUILTY_NODE", cause="weight", status="confirmed", effect="reaches_output",
         summary="node 'n12' is off", node="n12", nodes=names, fix="set a weight",
     )  # fmt: skip
-    told = suspect_large_group(finding)
-    assert (told.status, told.cause, told.fix) == ("suspected", None, None)
-    assert told.summary.startswith("somewhere in the 13 nodes up to 'n12'")
+    suspected = suspect_large_group(finding)
+    assert (suspected.status, suspected.cause, suspected.fix) == ("suspected", None, None)
+    assert suspected.summary.startswith("somewhere in the 13 nodes up to 'n12'")
     assert (
         suspect_large_group(Finding(**{**_fields(finding), "nodes": names[:3]})).status
         == "confirmed"

@@ -75,7 +75,7 @@ def test_rounding_is_no_finding(model, error):
     assert changed_by_capturing(candidate, captured(candidate), ["y"], FALSE_ALARM) is None
 
 
-def test_an_execution_fault_that_vanishes_when_looked_at_is_told_so(model):
+def test_an_execution_fault_that_vanishes_under_capture_is_reported_as_such(model):
     candidate = subject(model, 0.25)
     findings, _ = runtime_faults(candidate, ["y"], FALSE_ALARM)
     assert "CAPTURE_CHANGED" in {finding.code for finding in findings}

@@ -7,7 +7,7 @@ RNG = np.random.default_rng(5)
 RIGHT = RNG.normal(size=(2, 4, 8, 8))
 
 
-def told(change, right=RIGHT):
+def described(change, right=RIGHT):
     wrong = right.copy()
     return describe_error(change(wrong), right, 1e-9)["words"]
 
@@ -49,8 +49,8 @@ def border(array):
          f"{int((RIGHT < 0).sum())} of 512 elements, only where it should be negative"),
     ],
 )  # fmt: skip
-def test_the_place_and_the_form_are_told(change, words):
-    assert told(change) == words
+def test_the_place_and_the_form_are_described(change, words):
+    assert described(change) == words
 
 
 def test_what_is_misplaced_is_infinitely_wrong():
@@ -68,7 +68,7 @@ def test_noise_is_not_counted_unless_there_is_nothing_else():
     assert describe_error(RIGHT + 1e-12, RIGHT, 1e-9)["elements"] > 1
 
 
-def test_nothing_is_said_of_what_is_equal_or_of_another_shape():
+def test_nothing_is_described_of_what_is_equal_or_of_another_shape():
     assert describe_error(RIGHT, RIGHT, 1e-9) == {}
     assert describe_error(RIGHT[0], RIGHT, 1e-9) == {}
     assert describe_error(np.zeros((0, 2)), np.zeros((0, 2)), 0.0) == {}

@@ -13,10 +13,10 @@ X = np.random.default_rng(5).standard_normal((1, 3, 8, 8)).astype(np.float32)
 @pytest.mark.parametrize(
     ("place", "broken", "cause"),
     [
-        (3, lambda held: held[:, ::-1], "weight"),
-        (4, lambda held: held * np.float32(1.5), "quantization"),
-        (5, lambda held: held + np.int8(9), "quantization"),
-        (2, lambda held: held + np.uint8(40), "quantization"),
+        (3, lambda values: values[:, ::-1], "weight"),
+        (4, lambda values: values * np.float32(1.5), "quantization"),
+        (5, lambda values: values + np.int8(9), "quantization"),
+        (2, lambda values: values + np.uint8(40), "quantization"),
     ],
     ids=["integers", "scale", "zero", "read"],
 )

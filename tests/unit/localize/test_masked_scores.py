@@ -53,8 +53,8 @@ def test_a_wrong_scale_before_a_mask_is_named(tmp_path, added):
         _attention(tmp_path / "c.onnx", 0.65, added=added),
     )
     report = isomorph.check(*pair, inputs={"x": X}, in_process=True)
-    guilty = [finding.node for finding in report.findings if finding.code == "GUILTY_NODE"]
-    assert guilty == ["scale"]
+    faulty = [finding.node for finding in report.findings if finding.code == "GUILTY_NODE"]
+    assert faulty == ["scale"]
 
 
 @pytest.mark.parametrize("added", [False, True])

@@ -19,23 +19,23 @@ def spelled_out(at, factor):
 
 
 def network(*, computed, factor=0.5**0.5):
-    held, nodes = dict(WEIGHTS), []
+    constants, nodes = dict(WEIGHTS), []
     if computed:
-        held |= {"two": np.array([2])}
+        constants |= {"two": np.array([2])}
         nodes = [
             node("Shape", "x", "b", start=0, end=1), node("Shape", "x", "t", start=1, end=2),
             node("Concat", "b t two two", "parted", axis=0),
             node("Concat", "b t four", "joined", axis=0),
         ]  # fmt: skip
-        held["four"] = np.array([4])
+        constants["four"] = np.array([4])
     else:
-        held |= {"parted": np.array([2, 3, 2, 2]), "joined": np.array([2, 3, 4])}
+        constants |= {"parted": np.array([2, 3, 2, 2]), "joined": np.array([2, 3, 4])}
     last = "x"
     for each in range(3):
         nodes.append(node("MatMul", f"{last} w{each}", f"m{each}"))
         if each == 0 and computed:
             more, numbers = spelled_out("m0", factor)
-            nodes, held = [*nodes, *more], {**held, **numbers}
+            nodes, constants = [*nodes, *more], {**constants, **numbers}
         else:
             nodes.append(node("Gelu", f"m{each}", f"m{each}_g"))
         nodes += [
@@ -43,7 +43,7 @@ def network(*, computed, factor=0.5**0.5):
             node("Softmax", f"p{each}", f"s{each}"), node("Reshape", f"s{each} joined", f"h{each}"),
         ]  # fmt: skip
         last = f"h{each}"
-    return model(nodes, {"x": [2, 3, 4]}, {last: [2, 3, 4]}, held)
+    return model(nodes, {"x": [2, 3, 4]}, {last: [2, 3, 4]}, constants)
 
 
 def test_the_place_ends_where_the_fault_does(tmp_path):

@@ -38,7 +38,7 @@ def test_the_node_that_makes_other_words_is_suspected(tmp_path):
     assert _suspects(good, bad) == [("FIRST_APART", "name", "suspected")]
 
 
-def test_words_that_are_wrong_because_of_what_came_before_accuse_that(tmp_path):
+def test_words_that_are_wrong_because_of_an_earlier_node_name_that_node(tmp_path):
     good = _labels(tmp_path / "a.onnx", ["cat", "dog", "owl"])
     bad = _labels(tmp_path / "b.onnx", ["cat", "dog", "owl"], chooser="ArgMin")
     assert "name" not in [node for _, node, _ in _suspects(good, bad)]

@@ -54,7 +54,7 @@ def test_an_equal_name_proves_nothing_against_the_values():
     assert partners(pair_up(left, right)) == {"x": ("x",), "a": ("b",), "b": ("a",)}
 
 
-def test_the_way_from_one_side_to_the_other_is_told():
+def test_the_permutation_from_one_side_to_the_other_is_reported():
     left = graph([node("Sin", ["x"], "a")], outputs=["a"])
     right = graph([node("Sin", ["x"], "b"), node("Transpose", ["b"], "c")], outputs=["c"])
     found = {pair.candidate: pair for pair in pair_up(left, right).pairs}
@@ -97,7 +97,7 @@ def test_among_equal_values_the_one_that_is_computed_alike_is_meant():
     assert found["2"].rivals == 2
 
 
-def test_a_guilty_tensor_is_paired_by_what_was_put_in_its_place():
+def test_a_faulty_tensor_is_paired_with_what_was_substituted_for_it():
     left = graph(chain("l"), outputs=["lc"])
     wrong = [replace(each, op="Add") if each.op == "Mul" else each for each in chain("r")]
     matcher = ValueMatcher(looked(left), looked(graph(wrong, outputs=["rc"])))

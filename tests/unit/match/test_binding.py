@@ -80,7 +80,7 @@ def test_names_that_only_number_tensors_bind_by_place():
     assert pairs(begun) == {"mul": ("add", "position"), "add": ("add_1", "position")}
 
 
-def test_numbers_that_tensorflow_gives_say_the_place_wherever_they_are_stored():
+def test_numbers_that_tensorflow_gives_decide_the_place_wherever_they_are_stored():
     bound = bind_outputs([spec("scores"), spec("boxes")], [spec("output_1"), spec("output_0")], {})
     assert pairs(bound) == {
         "scores": ("output_0", "position"),

@@ -46,7 +46,7 @@ def test_the_same_bytes_are_the_same_constant():
     assert pair.confidence is Confidence.CERTAIN
 
 
-def test_a_transposed_constant_tells_its_permutation():
+def test_a_transposed_constant_gives_its_permutation():
     pair = only(paired({"w": KERNEL}, {"v": np.ascontiguousarray(KERNEL.transpose(2, 3, 1, 0))}))
     assert pair.permutation == (2, 3, 1, 0)
     assert pair.shape == (3, 3, 3, 4)
@@ -158,6 +158,6 @@ def test_numbers_that_are_there_but_not_all_are_no_parts():
     assert not [pair for pair in found.pairs if "value" in pair.evidence]
 
 
-def test_the_same_numbers_in_an_order_that_no_axis_explains_are_told_so():
+def test_the_same_numbers_in_an_order_that_no_axis_explains_are_recognized():
     shuffled = RNG.permutation(KERNEL.ravel()).reshape(KERNEL.shape)
     assert only(paired({"w": KERNEL}, {"v": shuffled})).transform == "in another order"

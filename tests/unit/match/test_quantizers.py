@@ -86,7 +86,7 @@ def test_scales_that_do_not_fit_give_no_values():
     assert np.array_equal(found[3], 4.0 * (WEIGHT[3].astype(float) - 1))
 
 
-def test_an_island_ends_at_quantized_tensors():
+def test_a_float_region_ends_at_quantized_tensors():
     whole = graph("", WEIGHT)
     regions = QuantizedRegions(whole, frozenset({"q0", "q1", "q2", "w"}))
     assert regions.of("q1").feeds == ("q0",)
@@ -101,14 +101,14 @@ def test_a_quantized_weight_finds_its_float_original_in_any_arrangement():
     draw = np.random.default_rng(0)
     values = {name: draw.standard_normal((5, 3)).astype(np.float32) for name in ("v", "w", "u")}
     one = graph("", WEIGHT)
-    held = Graph(
+    graph_of_weights = Graph(
         name="g", inputs=(), outputs=(), nodes=(), tensors={},
         constants={name: constant_of(name, value) for name, value in values.items()},
     )  # fmt: skip
     coarse = np.rint(values["w"].T / 0.1) * 0.13
-    found = FloatWeights(held, values.get).of(coarse, "some_quantized_thing")
+    found = FloatWeights(graph_of_weights, values.get).of(coarse, "some_quantized_thing")
     assert np.allclose(found, values["w"].T)
-    assert FloatWeights(held, values.get).of(draw.standard_normal((3, 5)), "w") is None
+    assert FloatWeights(graph_of_weights, values.get).of(draw.standard_normal((3, 5)), "w") is None
     assert FloatWeights(one, values.get).of(np.ones((2, 2)), "w") is None
 
 

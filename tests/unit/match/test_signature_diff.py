@@ -35,7 +35,7 @@ def test_one_side_without_quantization(quantized_networks):
     assert {pair.domain for pair in found.opsets} >= {"ai.onnx"}
 
 
-def test_a_retuned_scale_and_a_renamed_output_are_told(quantized_networks):
+def test_a_changed_scale_and_a_renamed_output_are_listed(quantized_networks):
     model = onnx.load(quantized_networks / "qop.onnx")
     scale = next(each for each in model.graph.initializer if each.name == "w1_scale")
     values = numpy_helper.to_array(scale) * np.float32(1.5)

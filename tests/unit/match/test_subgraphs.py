@@ -84,7 +84,7 @@ def test_nodes_without_a_partner_are_not_opened():
     assert not SubgraphAlignment(Topology(left), Topology(right), {"rx": "lx"}).pairs
 
 
-def test_twins_by_structure_alone_are_left_alone():
+def test_bodies_that_match_by_structure_alone_are_left_alone():
     twice = graph([node("Sin", ["x"], "a"), node("Sin", ["x"], "b")], ["x"], ["a", "b"])
     assert match_by_structure(twice, twice, {"x": "x"}, {}) == {}
     assert match_by_structure(twice, twice, {"x": "x"}, {"b": "a"}) == {"b": "a"}

@@ -87,7 +87,7 @@ def test_a_stated_budget_excuses_no_boolean_and_no_string():
         assert part.budget.ratio == np.inf
 
 
-def test_whole_numbers_that_float64_does_not_tell_apart_differ():
+def test_whole_numbers_that_float64_does_not_distinguish_differ():
     large = np.array([2**60, 7])
     spread = drawn(large, [large] * 5 + [large + np.array([0, 1])] * 5)
     assert ratio(large + np.array([1, 0]), large, spread, "int64") == np.inf

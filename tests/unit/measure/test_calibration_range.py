@@ -26,9 +26,9 @@ def graph(*inputs, quantized=("x",)):
     )
 
 
-@pytest.mark.parametrize(("beyond", "told"), [(0, False), (8, False), (40, True)])
-def test_inputs_are_unlike_the_samples_where_chance_does_not_cut_off_as_many(beyond, told):
+@pytest.mark.parametrize(("beyond", "unlike"), [(0, False), (8, False), (40, True)])
+def test_inputs_are_unlike_the_samples_where_chance_does_not_cut_off_as_many(beyond, unlike):
     values = np.linspace(-12.0, 12.0, 200, dtype=np.float32)
     values[:beyond] = 30.0
-    assert beyond_calibration(graph("x"), {"x": values}) == told
+    assert beyond_calibration(graph("x"), {"x": values}) == unlike
     assert not beyond_calibration(graph("x", quantized=()), {"x": values})

@@ -68,7 +68,7 @@ def test_misplaced_nan_is_counted_and_never_a_small_distance():
     assert (d.nonfinite_mismatch, d.compared, d.differing) == (2, 1, 2)
 
 
-def test_zero_of_the_other_sign_is_told_but_no_difference():
+def test_zero_of_the_other_sign_is_counted_but_no_difference():
     d = distance(np.array([0.0, -0.0, 1.0]), np.array([-0.0, -0.0, 1.0]))
     assert (d.signed_zero_mismatch, d.differing) == (1, 0)
 

@@ -40,13 +40,13 @@ SCALED = (
 )
 
 
-def test_what_exceeds_the_type_is_told_at_its_node(codes):
+def test_what_exceeds_the_type_is_reported_at_its_node(codes):
     found, code = codes(*SCALED, k=60000.0)
     assert (found["OVERFLOW_HIDDEN"].node, found["OVERFLOW_HIDDEN"].effect) == ("scale", "latent")
     assert code == 0, "this run was right"
 
 
-def test_what_fits_is_not_told(codes):
+def test_what_fits_is_not_reported(codes):
     found, _ = codes(*SCALED, k=1000.0)
     assert "OVERFLOW_HIDDEN" not in found
 

@@ -121,7 +121,7 @@ def test_a_reader_that_disagrees_with_the_writer_stands_first(
     ]
 
 
-def test_steps_inside_a_kernel_are_not_held_against_it(tmp_path):
+def test_steps_inside_a_kernel_do_not_count_against_it(tmp_path):
     """A weight that stays quantized before a float result means a quantizer inside."""
     draw = np.random.default_rng(0)
     weights = {"w": draw.integers(-90, 90, (6, 5)).astype(np.int8), "s": np.float32(0.01),
@@ -196,9 +196,9 @@ def test_the_one_bad_quantizer_is_confirmed_in_float(
         quantized_networks / "net.onnx", faulty, inputs, options=api.CheckOptions(quantization=True)
     )
     gains = {row.tensor: row.gain for row in report.quantization if row.gain is not None}
-    guilty = max(gains, key=gains.get)
-    assert guilty.startswith(name.partition("_")[0])
-    assert gains.pop(guilty) > 0.5
+    worst = max(gains, key=gains.get)
+    assert worst.startswith(name.partition("_")[0])
+    assert gains.pop(worst) > 0.5
     assert max(gains.values()) < 0.3
 
 

@@ -52,7 +52,7 @@ def test_a_frozen_batch_is_found_without_being_asked_for(free, tmp_path):
     assert found.evidence["smallest"] == {"batch": 1}
 
 
-def test_sizes_beyond_the_limit_are_told(free):
+def test_sizes_beyond_the_limit_are_listed_as_skipped(free):
     most = SIZE_COMBINATIONS.most
     tried = isomorph.check(
         free,

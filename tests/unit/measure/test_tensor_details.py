@@ -25,12 +25,12 @@ def test_the_map_and_the_channel_show_where_the_fault_sits():
 
 
 def test_channels_last_are_an_image_too():
-    mine = np.zeros((2, 5, 5, 3))
-    found = seen(mine, mine + 1)
+    zeros = np.zeros((2, 5, 5, 3))
+    found = seen(zeros, zeros + 1)
     assert (found.heat_map.row_axis, found.heat_map.column_axis) == (1, 2)
 
 
-def test_long_axes_are_told_in_groups_that_lose_no_peak():
+def test_long_axes_are_grouped_without_losing_a_peak():
     ref = np.ones((1, 1000, 300))
     cand = ref.copy()
     cand[0, 777, 299] = 3.0

@@ -69,17 +69,17 @@ def wrong_where_run(path):
     return {"then": 1.01} if taken else {"other": -1.01}
 
 
-def test_the_same_model_is_the_same_and_the_open_decision_is_told(tmp_path):
+def test_the_same_model_is_equivalent_with_a_finding_for_the_open_decision(tmp_path):
     path = branching(tmp_path / "a.onnx")
     report = checked(path, path)
     assert report.verdict == "equivalent"
-    told = [finding for finding in report.findings if finding.code == "OPEN_DECISION"]
-    assert {(each.node, each.tensors) for each in told} == {("choice", ("large",))}
+    undecided = [finding for finding in report.findings if finding.code == "OPEN_DECISION"]
+    assert {(each.node, each.tensors) for each in undecided} == {("choice", ("large",))}
     # The distance between the branches is no part of the budget.
     assert 1e-2 < report.outputs[0].execution_candidate.budget.ratio < 1.0
 
 
-def test_a_clear_decision_is_not_told(tmp_path):
+def test_a_clear_decision_is_no_finding(tmp_path):
     path = branching(tmp_path / "a.onnx", edge=EDGE - 1)
     assert codes(checked(path, path)) == []
 

@@ -30,12 +30,12 @@ def _log_power(path, weight, epsilon, kind=np.float32):
             *nodes,
             helper.make_node("Cast", ["out"], ["y"], "widen", to=TensorProto.FLOAT),
         ]
-    held = {"w": weight, "epsilon": np.array([epsilon]), "k": np.array([0.125])}
+    constants = {"w": weight, "epsilon": np.array([epsilon]), "k": np.array([0.125])}
     graph = helper.make_graph(
         nodes, "g",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 16])],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4, 16])],
-        [numpy_helper.from_array(value.astype(kind), name) for name, value in held.items()],
+        [numpy_helper.from_array(value.astype(kind), name) for name, value in constants.items()],
     )  # fmt: skip
     onnx.save(helper.make_model(graph, opset_imports=OPSETS, ir_version=10), path)
     return path
@@ -63,11 +63,15 @@ def checked(tmp_path):
 def test_the_smallest_number_instead_of_an_epsilon_is_a_loss_with_a_name(checked, steps):
     report, found = checked(steps * LEAST)
     assert report.verdict is Verdict.DEGRADED
-    told = found["CONSTANT_UNDERFLOW"]
-    assert (told.node, told.cause, told.evidence["constant"]) == ("shift", "precision", "epsilon")
-    assert "1e-10 is stored as" in told.summary
-    assert told.fix
-    assert not repairable(told), "no patch changes the type of a constant"
+    finding = found["CONSTANT_UNDERFLOW"]
+    assert (finding.node, finding.cause, finding.evidence["constant"]) == (
+        "shift",
+        "precision",
+        "epsilon",
+    )
+    assert "1e-10 is stored as" in finding.summary
+    assert finding.fix
+    assert not repairable(finding), "no patch changes the type of a constant"
     assert "CONSTANT_DIFFERS" not in found
 
 

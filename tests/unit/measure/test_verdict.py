@@ -200,7 +200,7 @@ def test_a_number_that_is_none_deserves_more_draws():
     assert not beyond_doubt(divergence, 1e-6, smooth=True)
 
 
-def test_runs_that_agree_and_are_both_off_are_told():
+def test_runs_that_agree_and_are_both_off_are_reported():
     off = side(run=ORACLE + 1e-3)
     same = decide(off, off, ask())
     assert same.verdict is Verdict.EQUIVALENT

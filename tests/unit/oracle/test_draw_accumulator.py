@@ -35,7 +35,7 @@ def same_shape(elements, count):
 
 
 @given(same_shape(FLOATS, 2))
-def test_a_step_tells_what_moved_and_what_is_finite(pair):
+def test_a_step_returns_what_moved_and_what_is_finite(pair):
     draw, center = pair
     step = Step(draw=draw, center=center)
     with np.errstate(all="ignore"):

@@ -13,8 +13,8 @@ NOISE = Noise(seed=3, constants=("c",))
 
 
 def _moved(values: list[float], dtype: type = np.float32) -> np.ndarray:
-    held = EvalValue(np.array(values, dtype), constant=True)
-    return np.asarray(rounded_again("c", held, NOISE).wide() != held.wide())
+    constant = EvalValue(np.array(values, dtype), constant=True)
+    return np.asarray(rounded_again("c", constant, NOISE).wide() != constant.wide())
 
 
 def test_a_rounded_number_moves_and_a_whole_one_stays():
@@ -41,14 +41,14 @@ def test_what_somebody_wrote_down_stays():
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_no_number_stays_what_it_is(value: float):
-    held = EvalValue(np.array([value], np.float32), constant=True)
-    assert np.array_equal(rounded_again("c", held, NOISE).wide(), [value], equal_nan=True)
+    constant = EvalValue(np.array([value], np.float32), constant=True)
+    assert np.array_equal(rounded_again("c", constant, NOISE).wide(), [value], equal_nan=True)
 
 
 def test_only_what_the_noise_names_moves():
-    held = EvalValue(np.array([0.1], np.float32), constant=True)
-    assert rounded_again("other", held, NOISE) is held
-    assert rounded_again("c", held, None) is held
+    constant = EvalValue(np.array([0.1], np.float32), constant=True)
+    assert rounded_again("other", constant, NOISE) is constant
+    assert rounded_again("c", constant, None) is constant
 
 
 def test_scalars_are_distinguished_too():
@@ -65,7 +65,7 @@ def test_numbers_with_half_of_their_digits_to_spare_were_not_rounded(value: floa
 def test_what_underflows_moves_by_half_its_spacing_and_keeps_its_sign():
     """The smallest number of float16 stands for anything from nothing to half as much again."""
     smallest = 2.0**-24
-    held = EvalValue(np.full(4000, smallest, np.float16), constant=True)
-    moved = rounded_again("c", held, NOISE).wide()
+    constant = EvalValue(np.full(4000, smallest, np.float16), constant=True)
+    moved = rounded_again("c", constant, NOISE).wide()
     assert np.all(moved > 0)
     assert np.std(moved) == pytest.approx(smallest / 2, rel=0.05)

@@ -16,7 +16,7 @@ def names(patches):
     return [each.summary for each in patches]
 
 
-def test_only_what_heals_is_offered_and_of_neighbors_the_smaller_first():
+def test_only_what_restores_is_offered_and_of_neighbors_the_smaller_first():
     proposals = [patch("no"), patch("big", 3), patch("no"), patch("small")]
     offered = cheapest_first(iter(proposals), lambda each: each.summary != "no")
     assert names(offered) == ["small", "big"]

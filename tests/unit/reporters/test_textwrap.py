@@ -5,8 +5,8 @@ from isomorph.reporters.textwrap import wrapped
 
 def test_what_follows_a_word_hangs_below_itself(monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
-    told = list(wrapped(["  note    the batch is fixed at 1, since nothing else works"]))
-    assert told == ["  note    the batch is fixed at 1, since", "          nothing else works"]
+    shown = list(wrapped(["  note    the batch is fixed at 1, since nothing else works"]))
+    assert shown == ["  note    the batch is fixed at 1, since", "          nothing else works"]
 
 
 def test_commands_and_long_names_stay_whole(monkeypatch):
@@ -24,5 +24,5 @@ def test_short_lines_stay_as_they_are(monkeypatch):
 
 def test_the_first_word_alone_is_the_margin(monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
-    told = list(wrapped(["  finding GUILTY_NODE (layout): node 'TRANSPOSE:5' is wrong"]))
-    assert told[1].startswith(" " * 10 + "'TRANSPOSE:5'")
+    shown = list(wrapped(["  finding GUILTY_NODE (layout): node 'TRANSPOSE:5' is wrong"]))
+    assert shown[1].startswith(" " * 10 + "'TRANSPOSE:5'")

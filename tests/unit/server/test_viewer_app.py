@@ -95,7 +95,7 @@ def test_tensors_come_when_they_are_asked_for(ask):
 
 @pytest.mark.parametrize("path", ["/reports", "/reports/x", "/tensors/x"])
 @pytest.mark.parametrize("token", [None, "", "wor", "words", "wörd"])
-def test_without_the_token_nothing_is_told(ask, path, token):
+def test_without_the_token_nothing_is_returned(ask, path, token):
     status, _, body = ask(path, token=token)
     assert status == 403
     assert b"{" not in body
@@ -129,7 +129,7 @@ def test_the_page_may_ask_only_where_it_came_from(ask):
     assert b"access-control-allow-origin" not in headers
 
 
-def test_what_cannot_be_shown_is_said_at_once(tmp_path):
+def test_what_cannot_be_shown_is_refused_at_once(tmp_path):
     with pytest.raises(UsageError):
         ReportStore(tmp_path / "none")
     (tmp_path / "x.json").write_text("{}")

@@ -45,7 +45,7 @@ def test_sizes_do_not_overflow():
     assert readable(found.bytes).endswith("TiB")
 
 
-def test_room_on_the_disk_is_asked_for_before_running():
+def test_space_on_the_disk_is_checked_before_running():
     small, absurd = model(spec("a", (8,))), model(spec("a", (2**50,)))
     assert refuse_without_space(small, FEEDS, ["a"]) == 32
     with pytest.raises(RuntimeFailedError) as caught:

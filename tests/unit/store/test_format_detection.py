@@ -32,9 +32,9 @@ def zipped(path, members, **options):
     return path
 
 
-@pytest.mark.usefixtures("stranger")
+@pytest.mark.usefixtures("toy_plugin")
 def test_a_framework_of_another_package_is_asked(model_file):
-    assert identify(model_file()) == "stranger"
+    assert identify(model_file()) == "toy_plugin"
 
 
 def test_an_onnx_file_is_known_whatever_its_name(tmp_path):

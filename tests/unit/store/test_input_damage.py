@@ -60,7 +60,7 @@ def test_spoilt_bytes_are_an_error_of_the_file_or_harmless(tmp_path, name, most_
     assert len(codes) > 300, "most damage must be noticed"
 
 
-def _told(path):
+def _message(path):
     with pytest.raises(UsageError) as caught:
         read_arrays(path)
     assert caught.value.code == "INPUTS_UNREADABLE"
@@ -72,7 +72,7 @@ def test_a_member_that_claims_to_be_encrypted_is_damage(tmp_path):
     data = bytearray(_write(tmp_path / "plain.npz"))
     data[data.rindex(b"PK\x01\x02") + 8] |= 1
     path.write_bytes(bytes(data))
-    assert "encrypted" in _told(path)
+    assert "encrypted" in _message(path)
 
 
 def test_a_stream_that_does_not_unpack_is_damage(tmp_path):
@@ -81,11 +81,11 @@ def test_a_stream_that_does_not_unpack_is_damage(tmp_path):
     start = data.index(b"x.npy") + len(b"x.npy") + 20
     data[start : start + 8] = b"\xff" * 8
     path.write_bytes(bytes(data))
-    assert "damaged" in _told(path)
+    assert "damaged" in _message(path)
 
 
 def test_a_header_that_never_ends_is_damage(tmp_path):
     path = tmp_path / "a.npy"
     data = _write(tmp_path / "one.npy")
     path.write_bytes(data.replace(b"(3, 4)", b"(3, 4 "))
-    assert "no array" in _told(path)
+    assert "no array" in _message(path)

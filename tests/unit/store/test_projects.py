@@ -31,7 +31,7 @@ def test_a_pair_is_checked_in_each_of_its_environments(tmp_path):
     assert fast.options == {"seed": 3, "runtime": {"candidate": "onnxruntime"}}
 
 
-def test_the_nearest_file_above_counts_and_a_silent_pyproject_does_not(tmp_path):
+def test_the_nearest_file_above_counts_and_a_pyproject_without_a_table_does_not(tmp_path):
     (tmp_path / "deep" / "er").mkdir(parents=True)
     (tmp_path / "deep" / "pyproject.toml").write_text("[tool.other]\nx = 1\n")
     assert find_project(tmp_path / "deep" / "er") is None

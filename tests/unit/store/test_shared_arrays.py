@@ -101,7 +101,7 @@ def test_a_type_without_a_name_is_refused_by_the_sender(tmp_path):
         Outbox(tmp_path).pack({"x": np.zeros(2, np.dtype([("a", "f4")]))})
 
 
-def test_values_that_come_one_by_one_arrive_and_are_held_in_the_file(tmp_path):
+def test_values_that_come_one_by_one_arrive_and_stay_in_the_file(tmp_path):
     outbox = Outbox(tmp_path)
     with outbox.message() as message:
         written = {name: message.put_mapped(name, array) for name, array in ARRAYS.items()}

@@ -60,7 +60,7 @@ def test_what_somebody_still_holds_or_never_was_ours_is_left_alone(parent):
     other.remove()
 
 
-def test_no_room_for_it_is_the_users_to_mend(parent, monkeypatch):
+def test_a_full_disk_is_an_error_for_the_user(parent, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(parent / "missing"))
     with pytest.raises(UsageError, match="no temporary folder") as raised:
         TempDirs()

@@ -24,7 +24,7 @@ from isomorph.sessions.host import Limits
 from isomorph.sessions.in_process import InProcessHost
 from isomorph.workers.worker_host import WorkerHost
 
-pytestmark = pytest.mark.usefixtures("stranger")
+pytestmark = pytest.mark.usefixtures("toy_plugin")
 
 X = np.arange(4, dtype=np.float32).reshape(2, 2)
 
@@ -36,8 +36,8 @@ def host(tmp_path, monkeypatch):
         yield host
 
 
-def opened(host, path, runtime="stranger"):
-    return host.open(host.load(path, "stranger", {}), Environment(runtime=runtime))
+def opened(host, path, runtime="toy_plugin"):
+    return host.open(host.load(path, "toy_plugin", {}), Environment(runtime=runtime))
 
 
 def failure(session, deed):
@@ -60,12 +60,12 @@ def pid_of(session):
 
 
 def test_a_model_and_a_session_cross_as_they_are(host, model_file):
-    model = host.load(model_file(), "stranger", {"trust": "yes"})
+    model = host.load(model_file(), "toy_plugin", {"trust": "yes"})
     assert model.native is None
     assert model.metadata == {"trust": "yes"}
     assert model.graph.inputs[0].shape == ("batch", 2)
     assert model.graph.nodes[0].attributes["alpha"] == np.float32(0.5)
-    session = host.open(model, Environment(runtime="stranger"))
+    session = host.open(model, Environment(runtime="toy_plugin"))
     assert session.capabilities.fetch == "outputs"
     assert session.environment.isolation == "process"
     result = session.run({"x": X}, ["x"])
@@ -82,10 +82,10 @@ def test_what_came_out_outlives_the_worker_and_its_folder(host, model_file):
 
 
 def test_runtimes_share_a_worker_by_their_word_only(host, model_file):
-    model = host.load(model_file(), "stranger", {})
+    model = host.load(model_file(), "toy_plugin", {})
     first, second, oracle = (
         host.open(model, Environment(runtime=name))
-        for name in ("stranger", "stranger", "stranger_oracle")
+        for name in ("toy_plugin", "toy_plugin", "toy_plugin_oracle")
     )
     assert pid_of(first) == pid_of(second) != pid_of(oracle)
     assert os.getpid() not in {pid_of(first), pid_of(oracle)}
@@ -95,13 +95,15 @@ def test_what_a_runtime_reads_from_its_environment_has_a_worker_of_its_own(
     host, model_file, monkeypatch
 ):
     monkeypatch.delenv("STRANGER_MOOD", raising=False)
-    model = host.load(model_file(), "stranger", {})
+    model = host.load(model_file(), "toy_plugin", {})
 
     def in_mood(mood):
-        asked = Environment(runtime="stranger_particular", settings={"mood": mood} if mood else {})
+        asked = Environment(
+            runtime="toy_plugin_particular", settings={"mood": mood} if mood else {}
+        )
         return host.open(model, asked)
 
-    plain = host.open(model, Environment(runtime="stranger"))
+    plain = host.open(model, Environment(runtime="toy_plugin"))
     none, good, again, bad = (in_mood(mood) for mood in ("", "good", "good", "bad"))
     moods = [each.environment.facts["mood"] for each in (none, good, again, bad)]
     assert moods == ["", "good", "good", "bad"]
@@ -112,8 +114,8 @@ def test_what_a_runtime_reads_from_its_environment_has_a_worker_of_its_own(
 
 
 def test_a_worker_that_is_started_again_has_its_variables_again(host, model_file):
-    asked = Environment(runtime="stranger_particular", settings={"mood": "good"})
-    session = host.open(host.load(model_file(), "stranger", {}), asked)
+    asked = Environment(runtime="toy_plugin_particular", settings={"mood": "good"})
+    session = host.open(host.load(model_file(), "toy_plugin", {}), asked)
     before = pid_of(session)
     failure(session, "abort")
     assert np.array_equal(session.run({"x": X}, ["x"])["x"], X)
@@ -130,12 +132,12 @@ def test_a_worker_that_is_started_again_has_its_variables_again(host, model_file
     ],
 )
 def test_a_crash_is_reported_and_the_next_run_works(host, model_file, deed, reported):
-    session, other = opened(host, model_file()), opened(host, model_file(), "stranger_oracle")
+    session, other = opened(host, model_file()), opened(host, model_file(), "toy_plugin_oracle")
     before = pid_of(session)
     error = failure(session, deed)
     assert error.code == "RUNTIME_CRASHED"
     assert reported in error.why
-    assert "running in runtime 'stranger'" in error.what
+    assert "running in runtime 'toy_plugin'" in error.what
     assert gone(before)
     assert np.array_equal(session.run({"x": X}, ["x"])["x"], X)
     assert pid_of(session) != before
@@ -155,7 +157,7 @@ def test_the_node_begun_last_is_named(host, model_file):
 def test_a_crash_while_loading_names_the_file(host, model_file):
     path = model_file("segfault")
     with pytest.raises(RuntimeFailedError) as raised:
-        host.load(path, "stranger", {})
+        host.load(path, "toy_plugin", {})
     assert raised.value.code == "RUNTIME_CRASHED"
     assert raised.value.file == str(path)
 
@@ -170,7 +172,7 @@ def test_a_run_that_hangs_is_stopped_at_its_deadline(host, model_file):
 
 def test_a_load_that_hangs_is_a_validation_that_hangs(model_file):
     with WorkerHost(Limits(load_seconds=1.0)) as host, pytest.raises(RuntimeFailedError) as raised:
-        host.load(model_file("hang"), "stranger", {})
+        host.load(model_file("hang"), "toy_plugin", {})
     assert raised.value.code == "VALIDATION_TIMEOUT"
 
 
@@ -256,20 +258,20 @@ def test_a_foreign_exception_is_evidence(host, model_file):
 
 def test_a_model_that_changes_under_us_is_noticed(host, model_file):
     path = model_file()
-    model = host.load(path, "stranger", {})
-    path.write_text("stranger \n")
+    model = host.load(path, "toy_plugin", {})
+    path.write_text("toy_plugin \n")
     with pytest.raises(UnreadableModelError) as raised:
-        host.open(model, Environment(runtime="stranger"))
+        host.open(model, Environment(runtime="toy_plugin"))
     assert raised.value.code == "MODEL_CHANGED"
 
 
 def test_live_objects_do_not_cross(host):
     with pytest.raises(UsageError, match="live dict"):
-        host.load({}, "stranger", {})
+        host.load({}, "toy_plugin", {})
 
 
 def test_a_runtime_that_does_not_fit_is_refused(host, model_file):
-    model = host.load(model_file(), "stranger", {})
+    model = host.load(model_file(), "toy_plugin", {})
     with pytest.raises(UsageError) as raised:
         host.open(model, Environment(runtime="onnx_oracle"))
     assert raised.value.code == "WRONG_RUNTIME"
@@ -296,7 +298,7 @@ def test_closing_leaves_no_process_and_no_file(tmp_path, monkeypatch, model_file
     empty.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(empty))
     host = WorkerHost()
-    host.warm(["stranger", "stranger_oracle"])
+    host.warm(["toy_plugin", "toy_plugin_oracle"])
     session = opened(host, model_file())
     host.close()
     assert gone(pid_of(session), within=0.0) or not psutil.pid_exists(pid_of(session))
@@ -304,7 +306,7 @@ def test_closing_leaves_no_process_and_no_file(tmp_path, monkeypatch, model_file
     assert not psutil.Process().children()
     host.close()
     with pytest.raises(RuntimeError, match="closed"):
-        host.load(model_file(), "stranger", {})
+        host.load(model_file(), "toy_plugin", {})
 
 
 PARENT = """
@@ -313,8 +315,8 @@ PARENT = """
     from isomorph.core.trace import Environment
     from isomorph.workers.worker_host import WorkerHost
     host = WorkerHost()
-    model = host.load(sys.argv[1], "stranger", {})
-    session = host.open(model, Environment(runtime="stranger"))
+    model = host.load(sys.argv[1], "toy_plugin", {})
+    session = host.open(model, Environment(runtime="toy_plugin"))
     print(session.environment.facts["pid"], flush=True)
     session.run({}, [sys.argv[2]])
 """
@@ -339,7 +341,7 @@ def test_workers_die_with_their_parent(model_file, deed, number, tmp_path):
 
 
 def test_threads_share_a_worker_without_mixing_their_answers(host, model_file):
-    session, other = opened(host, model_file()), opened(host, model_file(), "stranger_oracle")
+    session, other = opened(host, model_file()), opened(host, model_file(), "toy_plugin_oracle")
 
     def echo(number):
         x = np.full(1000, number)
@@ -363,16 +365,16 @@ def test_a_process_that_cannot_start_is_reported(host, model_file, monkeypatch):
     monkeypatch.setattr(sys, "executable", "/nonexistent/python")
     before = psutil.Process().num_fds()
     with pytest.raises(RuntimeFailedError) as raised:
-        host.load(model_file(), "stranger", {})
+        host.load(model_file(), "toy_plugin", {})
     assert raised.value.code == "WORKER_NOT_STARTED"
     assert psutil.Process().num_fds() == before
 
 
 def test_a_worker_survives_the_thread_that_started_it(host, model_file):
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(host.warm, ["stranger", "stranger_oracle"]).result()
+        pool.submit(host.warm, ["toy_plugin", "toy_plugin_oracle"]).result()
     time.sleep(0.3)
-    assert host._slot("stranger").process.alive
+    assert host._slot("toy_plugin").process.alive
 
 
 FORK = """
@@ -380,7 +382,8 @@ FORK = """
     from isomorph.core.trace import Environment
     from isomorph.workers.worker_host import WorkerHost
     def opened(host):
-        return host.open(host.load(sys.argv[1], "stranger", {}), Environment(runtime="stranger"))
+        model = host.load(sys.argv[1], "toy_plugin", {})
+        return host.open(model, Environment(runtime="toy_plugin"))
     host = WorkerHost()
     session = opened(host)
     if (child := os.fork()) == 0:
@@ -389,7 +392,7 @@ FORK = """
         sys.exit(0)
     assert os.waitpid(child, 0)[1] == 0
     session.run({}, ["large"])
-    print(session.environment.facts["pid"], host._slot("stranger").process.pid)
+    print(session.environment.facts["pid"], host._slot("toy_plugin").process.pid)
 """
 
 
@@ -407,13 +410,13 @@ def test_nothing_is_imported_from_the_current_folder_without_trust(
     (tmp_path / "numpy.py").write_text(f"open({str(tmp_path / 'pwned')!r}, 'w')")
     path = model_file()
     monkeypatch.chdir(tmp_path)
-    host.load(Path(path.name), "stranger", {})
+    host.load(Path(path.name), "toy_plugin", {})
     assert not (tmp_path / "pwned").exists()
 
 
 def test_in_process_host_has_the_same_shape(model_file):
     with InProcessHost() as host:
-        host.warm(["stranger"])
+        host.warm(["toy_plugin"])
         session = opened(host, model_file())
         assert pid_of(session) == os.getpid()
         assert session.environment.isolation == "none"

@@ -33,8 +33,8 @@ class _Strange:
         return model
 
 
-class Honest(_Strange):
-    name = "honest"
+class Correct(_Strange):
+    name = "correct"
 
 
 class Crashes(_Strange):
@@ -66,8 +66,8 @@ class Hangs(_Strange):
         time.sleep(600)
 
 
-class Silent(_Strange):
-    name = "silent"
+class WritesNothing(_Strange):
+    name = "writes_nothing"
 
     def convert(self, order):
         return ()
@@ -132,10 +132,10 @@ class Unrunnable(NeedsCure):
         return ()
 
 
-class Lies(_Strange):
+class Wrong(_Strange):
     """Makes one weight wrong; nothing is wrong with the file."""
 
-    name = "lies"
+    name = "wrong"
 
     def altered(self, model):
         stored = model.graph.initializer[0]
@@ -150,8 +150,8 @@ class PushyFailure(Raises):
     widths, rank, named = frozenset({"float16"}), -9, False
 
 
-class PushyLiar(Lies):
-    name = "pushy_liar"
+class PushyAndWrong(Wrong):
+    name = "pushy_and_wrong"
     widths, rank, named = frozenset({"dynamic"}), -9, False
 
 
@@ -160,10 +160,10 @@ class Absent(_Strange):
     packages, install = ("nonesuch_package",), "pip install nonesuch"
 
 
-class Repents(Lies):
-    """It lies unless it is cured; a cure for failures alone changes nothing."""
+class WrongUnlessCured(Wrong):
+    """Its result is wrong unless it is cured; a cure for failures alone changes nothing."""
 
-    name = "repents"
+    name = "wrong_unless_cured"
     cures = (
         Cure(name="placebo", description="with a placebo", options={"placebo": "yes"}),
         Cure(name="truth", description="in truth", options={"truth": "yes"}, for_divergent=True),
@@ -171,5 +171,5 @@ class Repents(Lies):
 
     def convert(self, order):
         assert "placebo" not in order.options, "it came out, and a placebo is for failures"
-        teller = Honest() if order.options.get("truth") else Lies()
-        return teller.convert(order)
+        converter = Correct() if order.options.get("truth") else Wrong()
+        return converter.convert(order)

@@ -179,7 +179,7 @@ def test_feeds_are_not_modified_and_may_be_fetched():
     assert np.array_equal(result["x"], X)
 
 
-def test_a_missing_feed_and_an_unknown_name_are_said():
+def test_a_missing_feed_and_an_unknown_name_are_errors():
     evaluator = Evaluator(chain())
     with pytest.raises(UsageError, match="'x'") as missing:
         evaluator.run({}, ["c"])

@@ -31,7 +31,7 @@ def lines(path, about):
     return found.environment.facts["log lines"].splitlines()
 
 
-def test_the_real_log_speaks_of_a_constant_and_of_an_optimizer(path):
+def test_the_real_log_names_a_constant_and_an_optimizer(path):
     weight = lines(path, '["w_1"]')
     assert weight
     assert all("w_1" in line for line in weight)
@@ -40,7 +40,7 @@ def test_the_real_log_speaks_of_a_constant_and_of_an_optimizer(path):
     assert "ConvActivationFusion modified: 1" in ran
 
 
-def test_nothing_is_said_of_what_does_not_exist(path):
+def test_nothing_is_returned_for_what_does_not_exist(path):
     assert lines(path, '["no such node, anywhere"]') == []
 
 

@@ -64,13 +64,13 @@ def test_a_value_digest_survives_transposition_and_the_plain_one_does_not():
 
 @pytest.mark.parametrize("dtype", [*DTYPES, ml_dtypes.int4], ids=lambda d: np.dtype(d).name)
 def test_small_constants_keep_their_values(dtype):
-    held = constant_of("c", np.array([0, 1, 1], dtype))
-    assert held.dtype == np.dtype(dtype).name
-    assert len(held.values) == 3
+    constant = constant_of("c", np.array([0, 1, 1], dtype))
+    assert constant.dtype == np.dtype(dtype).name
+    assert len(constant.values) == 3
     assert constant_of("c", np.zeros(17, dtype)).values is None
 
 
 def test_constants_of_words():
-    held = constant_of("w", np.array([["b"], ["a"]], object))
-    assert (held.dtype, held.shape, held.values) == ("string", (2, 1), ("b", "a"))
-    assert held.value_digest == constant_of("w", np.array(["a", "b"])).value_digest
+    constant = constant_of("w", np.array([["b"], ["a"]], object))
+    assert (constant.dtype, constant.shape, constant.values) == ("string", (2, 1), ("b", "a"))
+    assert constant.value_digest == constant_of("w", np.array(["a", "b"])).value_digest

@@ -158,7 +158,7 @@ def test_a_live_module_is_handed_over_as_a_file(module, tmp_path, example):
         assert np.array_equal(answer(FRAMEWORK.load(path, {})), module(X).numpy())
 
 
-def test_a_module_in_training_mode_is_said_to_be(module, tmp_path):
+def test_a_module_in_training_mode_is_noted(module, tmp_path):
     np.savez(tmp_path / "inputs.npz", x=X.numpy())
     model = FRAMEWORK.load(module.train(), {"inputs": str(tmp_path / "inputs.npz")})
     assert any("training mode" in note for note in model.notes)

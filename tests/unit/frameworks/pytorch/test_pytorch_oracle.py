@@ -243,12 +243,12 @@ def test_a_number_beside_a_float32_tensor_is_the_float32_that_torch_makes_of_it(
     x = torch.tensor([3.0, 2.1, -0.5])
     model, feeds = one_step(lambda x: (torch.floor_divide(x, 0.1), x > 0.1), x)
     quotient, larger = outputs(model)
-    held = float(np.float32(0.1))
+    stored = float(np.float32(0.1))
     found = oracle(model).run(feeds, [quotient, larger])
     wide = x.numpy().astype(np.float64)
-    assert np.array_equal(found[quotient], np.floor(wide / held))
+    assert np.array_equal(found[quotient], np.floor(wide / stored))
     assert not np.array_equal(found[quotient], np.floor(wide / 0.1)), "the numbers are chosen so"
-    assert np.array_equal(found[larger], wide > held)
+    assert np.array_equal(found[larger], wide > stored)
 
 
 @pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])

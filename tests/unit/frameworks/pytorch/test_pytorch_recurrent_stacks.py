@@ -101,6 +101,6 @@ def test_a_fault_is_put_down_to_its_own_layer_alone(tmp_path, layer, both_ways):
         tmp_path / "reference.pt2", tmp_path / "candidate.onnx",
         inputs={"x": x.numpy().astype(np.float32)}, in_process=True,
     )  # fmt: skip
-    guilty = [finding.node for finding in report.findings if finding.code == "GUILTY_NODE"]
-    assert guilty == [node.name]
+    faulty = [finding.node for finding in report.findings if finding.code == "GUILTY_NODE"]
+    assert faulty == [node.name]
     assert report.findings[0].cause == "attribute"

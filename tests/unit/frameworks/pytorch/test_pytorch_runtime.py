@@ -56,10 +56,10 @@ def test_weights_may_be_fetched_and_fed(cnn):
     model, module, example = cnn
     session, (name,) = runtime(model), outputs(model)
     weight = next(n for n in model.graph.constants if n.endswith("head_weight"))
-    held = session.run({}, [weight])[weight]
-    assert np.array_equal(held, module.head.weight.detach().numpy())
+    stored = session.run({}, [weight])[weight]
+    assert np.array_equal(stored, module.head.weight.detach().numpy())
     feeds = feeds_of(model, example)
-    zeroed = session.run({**feeds, weight: np.zeros_like(held)}, [name])[name]
+    zeroed = session.run({**feeds, weight: np.zeros_like(stored)}, [name])[name]
     assert np.array_equal(zeroed, np.broadcast_to(module.head.bias.detach().numpy(), zeroed.shape))
 
 
@@ -278,5 +278,5 @@ def test_more_than_memory_holds_waits_on_disk(cnn, monkeypatch, open_session):
     monkeypatch.setattr(spill, "BYTE_BUDGET", 4096)
     parts = open_session(model).run(feeds, names)
     assert all(np.array_equal(parts[name], whole[name]) for name in names)
-    held = sum(array.nbytes for array in parts.values() if not isinstance(array, np.memmap))
-    assert held <= 4096 < sum(array.nbytes for array in parts.values())
+    stored = sum(array.nbytes for array in parts.values() if not isinstance(array, np.memmap))
+    assert stored <= 4096 < sum(array.nbytes for array in parts.values())

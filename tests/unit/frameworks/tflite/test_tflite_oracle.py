@@ -199,5 +199,5 @@ def test_state_of_a_cell_is_zero_where_nothing_was_stored():
     feeds = {"x": np.ones((1, 3))}
     empty = session.run(feeds, ["y"])["y"]
     np.testing.assert_array_equal(session.run(feeds, ["y"])["y"], empty)
-    held = session.run({**feeds, "state": np.ones((1, 20))}, ["y"])["y"]
-    assert not np.allclose(held, empty)
+    filled = session.run({**feeds, "state": np.ones((1, 20))}, ["y"])["y"]
+    assert not np.allclose(filled, empty)

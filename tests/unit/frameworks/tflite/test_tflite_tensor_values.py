@@ -42,7 +42,7 @@ def test_another_type_is_refused(declared, fed):
     assert f"astype('{declared}')" in caught.value.fix
 
 
-def test_bits_tell_signed_zeros_apart_and_nans_together():
+def test_bits_distinguish_signed_zeros_and_not_nans():
     zero = np.zeros(2, np.float32)
     assert not same_bits(zero, -zero)
     assert same_bits(np.full(2, np.nan), np.full(2, np.nan))

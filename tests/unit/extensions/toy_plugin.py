@@ -1,7 +1,7 @@
 """A framework and a runtime that nobody would install: they fail in every way there is.
 
 A model is a text file; the words in it say what loading does. What a run does is the name of
-the first tensor fetched. They are found by entry point, as any stranger's are.
+the first tensor fetched. They are found by entry point, as those of any other package are.
 """
 
 import ctypes
@@ -94,7 +94,7 @@ DEEDS = {
     "grow": grow,
     "absurd": lambda: np.ones(1 << 42, np.uint8),
     "refuse": refuse,
-    "need_package": lambda: require("nonesuch", extra="none", needed_for="the stranger"),
+    "need_package": lambda: require("nonesuch", extra="none", needed_for="the toy plugin"),
     "wrap_bad_alloc": wrap_bad_alloc,
     "die_of_bad_alloc": die_of_bad_alloc,
     "die_at_a_node": die_at_a_node,
@@ -103,11 +103,11 @@ DEEDS = {
 
 
 class Framework:
-    name, extra, runtime, oracle = "stranger", None, "stranger", "stranger_oracle"
+    name, extra, runtime, oracle = "toy_plugin", None, "toy_plugin", "toy_plugin_oracle"
     keeps_metadata = False
 
     def sniff(self, path, head):
-        return head.startswith(b"stranger")
+        return head.startswith(b"toy_plugin")
 
     def claims(self, source):
         return False
@@ -123,7 +123,7 @@ class Framework:
         node = Node(
             name="n",
             op="Identity",
-            native_op="stranger::Id",
+            native_op="toy_plugin::Id",
             inputs=("x",),
             outputs=("y",),
             attributes={"alpha": np.float32(0.5), "t": np.arange(3)},
@@ -146,10 +146,10 @@ class Framework:
 
 
 class Runtime:
-    name, extra, worker, settings, plain = "stranger", None, "stranger", {}, {}
+    name, extra, worker, settings, plain = "toy_plugin", None, "toy_plugin", {}, {}
 
     def accepts(self, model):
-        return model.framework == "stranger"
+        return model.framework == "toy_plugin"
 
     def open(self, model, environment):
         assert model.native is not None
@@ -159,13 +159,13 @@ class Runtime:
 
 
 class Oracle(Runtime):
-    name, worker = "stranger_oracle", "stranger_oracle"
+    name, worker = "toy_plugin_oracle", "toy_plugin_oracle"
 
 
 class Particular(Runtime):
     """Reads a setting where its process keeps its environment, as TensorFlow does."""
 
-    name, worker, settings = "stranger_particular", "stranger", {"mood": ""}
+    name, worker, settings = "toy_plugin_particular", "toy_plugin", {"mood": ""}
 
     def variables(self, settings):
         return {"STRANGER_MOOD": settings["mood"]} if settings.get("mood") else {}
