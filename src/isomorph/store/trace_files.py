@@ -7,27 +7,24 @@ digest stands for all. A folder that holds only a trace is still a file of recor
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isomorph.core.errors import UnreadableModelError
 from isomorph.core.model import Constant, Graph, Model, Node, TensorSpec
 from isomorph.core.recording import OracleRecord, Record
 from isomorph.core.trace import Trace
-from isomorph.core.untrusted_json import read_json
 from isomorph.store import is_trace, read, save
 from isomorph.store.atomic import new_folder
 from isomorph.store.codec import decode, encode
+from isomorph.store.trace_index import damaged, read_index, write_index
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Arrays
 
 SCHEMA = "isomorph.record/1"
 INDEX = "record.json"
-_MOST_BYTES = 256 << 20
 _MANIFEST = "manifest.json"
 
 
@@ -65,17 +62,16 @@ def save_record(record: Record, folder: Path) -> None:
             "parts": {name: _digest(aside / _folder(name)) for name in parts},
             "run": _digest(aside),
         }
-        index = {"schema": SCHEMA, "digest": _digest_of(body), **body}
-        (aside / INDEX).write_text(json.dumps(index), encoding="ascii")
+        write_index(aside / INDEX, SCHEMA, body)
 
 
 def read_record(folder: Path) -> Record:
     """A saved record; tensors are read, and checked by their digests, on first use."""
-    body = _read_index(folder)
+    body, digest = read_index(folder / INDEX, SCHEMA)
     try:
-        parts = {name: _part(folder, name, digest) for name, digest in body["parts"].items()}
+        parts = {name: _part(folder, name, part) for name, part in body["parts"].items()}
         if _digest(folder) != body["run"]:
-            raise _damaged(folder, "the trace is not the one that was recorded")
+            raise damaged(folder, "the trace is not the one that was recorded")
         return Record(
             model=_described(decode(Model, body["model"]), parts["inputs"].tensors),
             seed=int(body["seed"]),
@@ -86,11 +82,11 @@ def read_record(folder: Path) -> Record:
             oracle=_oracle_record(body, parts),
             notes=tuple(str(note) for note in body["notes"]),
             location=str(folder),
-            digest=f"sha256:{body['digest']}",
+            digest=f"sha256:{digest}",
             version=str(body["version"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise _damaged(folder, f"{INDEX} is incomplete: {error}") from error
+        raise damaged(folder, f"{INDEX} is incomplete: {error}") from error
 
 
 def _described(model: Any, inputs: Arrays) -> Model:  # noqa: ANN401
@@ -129,30 +125,10 @@ def _oracle_record(body: Mapping[str, Any], parts: Mapping[str, Trace]) -> Oracl
     )
 
 
-def _read_index(folder: Path) -> dict[str, Any]:
-    try:
-        if (folder / INDEX).stat().st_size > _MOST_BYTES:
-            raise _damaged(folder, f"{INDEX} is longer than {_MOST_BYTES} bytes")
-        index = read_json((folder / INDEX).read_bytes())
-        schema, digest = index.pop("schema"), index.pop("digest")
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise _damaged(folder, f"{INDEX} cannot be read: {error}") from error
-    if schema != SCHEMA:
-        raise UnreadableModelError(
-            "TRACE_TOO_NEW",
-            "the trace is of another version",
-            file=str(folder),
-            why=f"its schema is {schema!r}; this isomorph reads {SCHEMA!r}",
-        )
-    if _digest_of(index) != digest:
-        raise _damaged(folder, f"{INDEX} does not match its digest")
-    return {**index, "digest": digest}
-
-
 def _part(folder: Path, name: str, digest: str) -> Trace:
     part = folder / _folder(name)
     if _digest(part) != digest:
-        raise _damaged(folder, f"part {name!r} is not the one that was recorded")
+        raise damaged(folder, f"part {name!r} is not the one that was recorded")
     return read(part)
 
 
@@ -170,14 +146,4 @@ def _digest(folder: Path) -> str:
         with (folder / _MANIFEST).open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise _damaged(folder, f"{_MANIFEST}: {error.strerror}") from error
-
-
-def _digest_of(body: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(body, sort_keys=True).encode("ascii")).hexdigest()
-
-
-def _damaged(folder: Path, why: str) -> UnreadableModelError:
-    return UnreadableModelError(
-        "TRACE_DAMAGED", "the trace is damaged", file=str(folder), why=why, fix="record it again"
-    )
+        raise damaged(folder, f"{_MANIFEST}: {error.strerror}") from error

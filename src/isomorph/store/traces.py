@@ -15,19 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.core.errors import UnreadableModelError
 from isomorph.core.trace import Environment, Trace, flatten
-from isomorph.core.untrusted_json import read_json
 from isomorph.store import safetensors
 from isomorph.store.atomic import new_folder
 from isomorph.store.dtypes import STRING, bytes_of, dtype_name, dtype_of, strings, words_of
+from isomorph.store.trace_index import damaged, read_index, write_index
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
 SCHEMA = "isomorph.trace/1"
 MANIFEST = "manifest.json"
-MANIFEST_BYTES = 256 << 20
 SHARD_BYTES = 256 << 20
 """A shard is closed when it has grown to this size, so that a trace may exceed memory."""
 
@@ -48,8 +46,7 @@ def save(trace: Trace, folder: Path) -> None:
             "environment": asdict(trace.environment),
             "tensors": list(_save_tensors(trace.tensors, aside)),
         }
-        manifest = {"schema": SCHEMA, "digest": _digest_of_json(body), **body}
-        (aside / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="ascii")
+        write_index(aside / MANIFEST, SCHEMA, body, indent=1)
 
 
 def _save_tensors(tensors: Mapping[str, Any], folder: Path) -> Iterator[dict[str, Any]]:
@@ -117,14 +114,14 @@ def _storable(array: Array) -> Array:
 
 def read(folder: Path) -> Trace:
     """A saved trace; each tensor is mapped, and checked by its digest, on first use."""
-    manifest = _read_manifest(folder)
+    manifest, _ = read_index(folder / MANIFEST, SCHEMA)
     try:
         environment = Environment(**manifest["environment"])
         entries = {entry["name"]: entry for entry in manifest["tensors"]}
         for shard in sorted({entry["shard"] for entry in entries.values() if "shard" in entry}):
             _header_of(folder, shard)
     except (KeyError, TypeError) as error:
-        raise _damaged(folder, f"the manifest is incomplete: {error}") from error
+        raise damaged(folder, f"the manifest is incomplete: {error}") from error
     return Trace(environment=environment, tensors=SavedTensors(folder, entries))
 
 
@@ -148,7 +145,7 @@ class SavedTensors(Mapping[str, Any]):
             return None
         array = self._array(entry)
         if name not in self._verified and digest_of(array) != entry["digest"]:
-            raise _damaged(self._folder, "its bytes do not match its digest", tensor=name)
+            raise damaged(self._folder, "its bytes do not match its digest", tensor=name)
         self._verified.add(name)
         return array
 
@@ -162,61 +159,25 @@ class SavedTensors(Mapping[str, Any]):
             stored = self._shards[entry["shard"]][entry["key"]]
             return stored.view(dtype_of(entry["dtype"])).reshape(shape)
         except (KeyError, ValueError) as error:
-            raise _damaged(self._folder, str(error), tensor=entry["name"]) from error
-
-
-def _read_manifest(folder: Path) -> dict[str, Any]:
-    try:
-        if (folder / MANIFEST).stat().st_size > MANIFEST_BYTES:
-            raise _damaged(folder, f"the manifest is longer than {MANIFEST_BYTES} bytes")
-        manifest = read_json((folder / MANIFEST).read_bytes())
-        body = {name: manifest[name] for name in ("environment", "tensors")}
-        known, digest = manifest["schema"] == SCHEMA, manifest["digest"]
-    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-        raise _damaged(folder, f"the manifest cannot be read: {error}") from error
-    if not known:
-        raise UnreadableModelError(
-            "TRACE_TOO_NEW",
-            "the trace is of another version",
-            file=str(folder),
-            why=f"its schema is {manifest['schema']!r}; this isomorph reads {SCHEMA!r}",
-        )
-    if _digest_of_json(body) != digest:
-        raise _damaged(folder, "the manifest does not match its digest")
-    return body
+            raise damaged(self._folder, str(error), tensor=entry["name"]) from error
 
 
 def _header_of(folder: Path, shard: str) -> dict[str, safetensors.Entry]:
     try:
         return safetensors.read_header(_shard_path(folder, shard))
     except (OSError, safetensors.FormatError) as error:
-        raise _damaged(folder, f"shard {shard}: {error}") from error
+        raise damaged(folder, f"shard {shard}: {error}") from error
 
 
 def _open_shard(folder: Path, shard: str) -> dict[str, Array]:
     try:
         return safetensors.read(_shard_path(folder, shard))
     except (OSError, safetensors.FormatError) as error:
-        raise _damaged(folder, f"shard {shard}: {error}") from error
+        raise damaged(folder, f"shard {shard}: {error}") from error
 
 
 def _shard_path(folder: Path, shard: str) -> Path:
     # A manifest may come from anywhere, and must not lead out of its folder.
     if Path(shard).name != shard or not shard.endswith(".safetensors"):
-        raise _damaged(folder, f"{shard!r} is no name of a shard")
+        raise damaged(folder, f"{shard!r} is no name of a shard")
     return folder / shard
-
-
-def _digest_of_json(body: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(body, sort_keys=True).encode("ascii")).hexdigest()
-
-
-def _damaged(folder: Path, why: str, *, tensor: str | None = None) -> UnreadableModelError:
-    return UnreadableModelError(
-        "TRACE_DAMAGED",
-        "the trace is damaged",
-        file=str(folder),
-        where=f"tensor {tensor!r}" if tensor is not None else None,
-        why=why,
-        fix="record it again",
-    )

@@ -8,6 +8,7 @@ import safetensors
 from isomorph.core.errors import RefusedError, UnreadableModelError, UsageError
 from isomorph.core.trace import Environment, Trace
 from isomorph.store import is_trace, read, save, traces
+from isomorph.store.trace_index import write_index
 
 HERE = Environment(runtime="onnxruntime", version="1", threads=2, settings={"a": "b"})
 
@@ -104,7 +105,7 @@ def test_every_kind_of_damage_is_noticed(tmp_path):
     shard.write_bytes(good)
 
     manifest.write_bytes(intact.replace(b"onnxruntime", b"onnxruntimf"))
-    assert "manifest does not match" in damage(folder).why
+    assert "manifest.json does not match" in damage(folder).why
     manifest.write_bytes(intact[:-5])
     assert "cannot be read" in damage(folder).why
     manifest.write_bytes(intact)
@@ -116,8 +117,7 @@ def test_a_manifest_cannot_lead_out_of_its_folder(tmp_path):
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["tensors"][0]["shard"] = "../" + shard_of(folder).name
     body = {name: manifest[name] for name in ("environment", "tensors")}
-    manifest["digest"] = traces._digest_of_json(body)
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    write_index(folder / "manifest.json", traces.SCHEMA, body)
     assert "no name of a shard" in damage(folder).why
 
 
