@@ -13,7 +13,7 @@ from isomorph.core.constraints import Count, Probability
 from isomorph.core.coverage import Coverage, InputKind
 from isomorph.core.dataset_summary import OverSamples
 from isomorph.core.divergence import Divergence, Verdict
-from isomorph.core.model import Source
+from isomorph.core.model import Model, Source
 from isomorph.core.profile import ErrorProfile
 from isomorph.core.quantized_tensor import QuantizedTensor
 from isomorph.core.request import CheckRequest
@@ -154,6 +154,24 @@ class ModelSummary:
     opset: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     form: ModelForm = ModelForm.FILE
+
+
+def summarize(
+    model: Model, *, role: str, location: str | None = None, form: ModelForm = ModelForm.FILE
+) -> ModelSummary:
+    """The summary of a model; ``location`` is what it is called, where that is not its path."""
+    return ModelSummary(
+        role=role,
+        location=location or model.location,
+        framework=model.framework,
+        digest=model.digest,
+        nodes=len(model.graph.nodes),
+        constants=len(model.graph.constants),
+        producer=model.producer,
+        opset=model.opset,
+        notes=model.notes,
+        form=form,
+    )
 
 
 class BoundBy(StrEnum):

@@ -9,7 +9,7 @@ from isomorph import registry
 from isomorph.core.errors import IsomorphError
 from isomorph.core.lint import Lint, LintedModel, Remark, Severity
 from isomorph.core.model import Graph, LoadFact, Model
-from isomorph.core.report import ModelSummary, Skipped
+from isomorph.core.report import Skipped, summarize
 from isomorph.linting.target_support import abilities
 from isomorph.version import VERSION
 
@@ -41,7 +41,7 @@ def lint(
     remarks.sort(key=lambda remark: (_GRAVE.index(remark.severity), remark.code))
     ignored = tuple(Skipped(what=f"check {word}", why="ignored by the user") for word in ignore)
     return Lint(
-        model=_summary(model),
+        model=summarize(model, role="model"),
         to=to,
         width=width,
         remarks=tuple(remarks),
@@ -61,17 +61,3 @@ def _loaded(source: str, loader: Loader) -> Model:
         empty = Graph(name="", inputs=(), outputs=(), nodes=(), tensors={}, constants={})
         return Model(framework="onnx", location=source, digest="", graph=empty, notes=(note,),
                      load_facts={LoadFact.EXTERNAL_WEIGHTS_UNREADABLE: note})  # fmt: skip
-
-
-def _summary(model: Model) -> ModelSummary:
-    return ModelSummary(
-        role="model",
-        location=model.location,
-        framework=model.framework,
-        digest=model.digest,
-        nodes=len(model.graph.nodes),
-        constants=len(model.graph.constants),
-        producer=model.producer,
-        opset=model.opset,
-        notes=model.notes,
-    )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from isomorph import registry
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.protocols import EnvironmentReader
-from isomorph.core.report import ModelForm, ModelSummary
+from isomorph.core.report import ModelForm, ModelSummary, summarize
 from isomorph.core.trace import Environment
 from isomorph.sessions.dequantized_session import (
     DequantizedSession,
@@ -86,19 +86,7 @@ class ModelHandle:
     @property
     def summary(self) -> ModelSummary:
         """What the report keeps of the model."""
-        model = self.model
-        return ModelSummary(
-            role=self.role,
-            location=self.known_as or model.location,
-            framework=model.framework,
-            digest=model.digest,
-            nodes=len(model.graph.nodes),
-            constants=len(model.graph.constants),
-            producer=model.producer,
-            opset=model.opset,
-            notes=model.notes,
-            form=self.form,
-        )
+        return summarize(self.model, role=self.role, location=self.known_as, form=self.form)
 
     def _session(self, purpose: str, runtime: str, settings: Mapping[str, str]) -> Session:
         if purpose in self._failed:
