@@ -1,4 +1,4 @@
-"""Differences that the given inputs never reach: reported, searched for, and never a verdict."""
+"""Differences that the given inputs never reach: reported, and decided by an input found."""
 
 import numpy as np
 import onnx
@@ -78,23 +78,31 @@ def latent(report):
     return [finding for finding in report.findings if finding.effect == "latent"]
 
 
+ONLY_GIVEN = isomorph.CheckOptions(only_given=True)
+
+
 @pytest.mark.parametrize(
-    ("right", "wrong", "node"),
+    ("right", "wrong", "node", "verdict"),
     [
-        (leaky(0.1), leaky(0.3), "bend"),
-        (branched(0.1), branched(0.3), "choose"),
+        (leaky(0.1), leaky(0.3), "bend", "equivalent"),
+        (branched(0.1), branched(0.3), "choose", "divergent"),
     ],
     ids=["slope", "branch"],
 )
-def test_what_the_inputs_never_reach_is_latent(right, wrong, node):
+def test_what_the_inputs_never_reach_decides_where_one_is_found(right, wrong, node, verdict):
+    """The slope is behind an absolute value, which no input makes negative."""
     report = check(right, wrong)
-    assert report.verdict == "equivalent"
-    assert report.exit_code == 0
+    assert report.verdict == verdict
+    if verdict == "divergent":
+        assert report.reason.startswith("the same on the given input; attribute alpha of node")
+        assert report.reason.endswith("differs (0.1 against 0.3)")
+    assert check(right, wrong, options=ONLY_GIVEN).verdict == "equivalent"
     [found] = latent(report)
     assert (found.code, found.node, found.status) == ("LATENT", node, "confirmed")
     assert found.reference_nodes == (node,)
     assert not latent(check(right, right))
-    assert not latent(check(right, wrong, options=isomorph.CheckOptions(locate=False)))
+    unlocated = check(right, wrong, options=isomorph.CheckOptions(locate=False))
+    assert unlocated.verdict == verdict
 
 
 def test_a_limit_that_is_a_stored_constant_makes_another_function():
@@ -112,12 +120,14 @@ def test_a_pad_mode_over_zero_borders_is_latent():
     report = check(padded("constant"), padded("edge"))
     assert report.verdict == "equivalent"
     assert [finding.node for finding in latent(report)] == ["pad"]
+    assert not any(each.what == "attributes" for each in report.skipped)
 
 
 def test_a_clip_that_is_missing_is_named_by_its_consumer():
     bare = model(helper.make_node("Identity", ["p"], ["q"], "nothing"))
     report = check(clipped(6.0), bare)
-    assert report.verdict == "equivalent"
+    assert report.verdict == "divergent"
+    assert check(clipped(6.0), bare, options=ONLY_GIVEN).verdict == "equivalent"
     [found] = latent(report)
     assert found.node in {"nothing", "after"}
     assert found.reference_nodes == ("clip",)
@@ -145,7 +155,7 @@ def test_what_no_input_can_reach_is_reported_as_not_reached():
 def test_made_up_inputs_are_no_excuse():
     report = isomorph.check(clipped(6.0), clipped(8.0), in_process=True)
     assert report.verdict == "divergent"
-    assert "other inputs" in report.reason
+    assert report.reason.startswith("the same on the generated inputs")
 
 
 def test_another_spelling_of_the_same_is_not_latent():
@@ -159,3 +169,31 @@ def test_another_spelling_of_the_same_is_not_latent():
     exported = torch.export.export(Net(), (torch.from_numpy(SMALL["x"]),))
     assert not latent(check(exported, clipped(6.0)))
     assert [found.node for found in latent(check(exported, clipped(8.0)))] == ["clip"]
+
+
+def test_a_slope_is_compared_between_frameworks():
+    torch = pytest.importorskip("torch")
+    right = np.abs(W)
+
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            m = torch.nn.functional.leaky_relu(x @ torch.from_numpy(right), 0.1)
+            return m @ torch.from_numpy(W)
+
+    def written(alpha, narrow):
+        stored = np.float16 if narrow else np.float32
+        nodes = [helper.make_node("Cast", ["x"], ["h"], to=TensorProto.FLOAT16 if narrow else 1),
+                 helper.make_node("MatMul", ["h", "w"], ["m"]),
+                 helper.make_node("LeakyRelu", ["m"], ["q"], "bend", alpha=alpha),
+                 helper.make_node("MatMul", ["q", "w2"], ["r"]),
+                 helper.make_node("Cast", ["r"], ["y"], to=1)]  # fmt: skip
+        held = [numpy_helper.from_array(v.astype(stored), n) for n, v in (("w", right), ("w2", W))]
+        graph = helper.make_graph(nodes, "g", [info("x", [4, 6])], [info("y", [4, 6])], held)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+    exported = torch.export.export(Net(), (torch.from_numpy(SMALL["x"]),))
+    for narrow in (False, True):
+        assert check(exported, written(0.1, narrow)).verdict in {"equivalent", "degraded"}
+        report = check(exported, written(0.2, narrow))
+        assert report.verdict == "divergent"
+        assert report.reason.endswith("attribute alpha of node 'bend' differs (0.1 against 0.2)")

@@ -75,8 +75,8 @@ class CheckOptions(PairOptions):
     strict: bool = False
     """Whether the exit code is 1 for a fault that rounding hides, too."""
     only_given: bool = False
-    """Restrict the question to the given inputs: a weight that differs without effect on them is
-    a finding, and does not change the verdict."""
+    """Restrict the question to the given inputs: a weight or an attribute that differs without
+    effect on them is a finding, and does not change the verdict."""
     locate: bool = True
     """Whether to search for the nodes at fault."""
     align: bool | None = None

@@ -23,7 +23,6 @@ from isomorph.checking.evaluate import (
     evaluate_candidate,
     layout_outcome,
 )
-from isomorph.checking.locate import probe_other_inputs
 from isomorph.checking.prepare import PreparedPair, prepare_pair
 from isomorph.checking.report import final_report, logged_check
 from isomorph.checking.sample_phases import (
@@ -36,11 +35,12 @@ from isomorph.checking.sample_phases import (
     locate_once,
     names_of,
 )
+from isomorph.checking.unreached import compare_attributes, compare_constants
 from isomorph.checking.verdict import Claim, Outcome
-from isomorph.checking.weights import compare_constants
 from isomorph.core.divergence import Verdict
 from isomorph.core.model import OutputOrder
 from isomorph.inputs.sample_batching import for_both
+from isomorph.localize.input_search import Probed, probed
 from isomorph.localize.weight_effect import ConstantExperiment
 from isomorph.match.binding import check_budget_names, check_layout_names
 from isomorph.measure import findings as output_findings
@@ -86,7 +86,7 @@ class _Earlier:
     outputs: tuple[Binding, ...]
     loss: LossStudy = field(default_factory=LossStudy)
     located: bool = False
-    probed: bool = False
+    probed: Probed | None = None
     experiment: ConstantExperiment | None = None
 
 
@@ -199,14 +199,13 @@ class _PairCheck:
             hidden=loss.hidden, done=earlier.located,
         )  # fmt: skip
         earlier = replace(earlier, outputs=comparison.bindings, loss=loss, located=located)
-        earlier = self._probe(sample, sides, comparison, earlier)
+        earlier = self._probe(sides, comparison, earlier)
         if not sample.sizes:  # tensors are described at one size only
             collect_sample(log, self.collectors, sample, comparison, sides)
         return earlier
 
     def _probe(
         self,
-        sample: Sample,
         sides: tuple[EvaluatedModel, EvaluatedModel],
         comparison: Comparison,
         earlier: _Earlier,
@@ -216,11 +215,10 @@ class _PairCheck:
             sides=sides, outputs=comparison.bindings, terms=self.terms, carry=self._carry
         )
         agree = all(each.verdict is not Verdict.DIVERGENT for each in comparison.divergences)
-        probe = self.log.options.locate and agree and not earlier.probed
-        if probe:
-            found = probe_other_inputs(sides, comparison, self.terms, self._carry, sample.kind)
-            self.log.add(found)
-        return replace(earlier, probed=earlier.probed or probe, experiment=experiment)
+        found = earlier.probed
+        if self.log.options.locate and agree and found is None:
+            found = probed(sides, comparison.bindings, self.terms, self._carry)
+        return replace(earlier, probed=found, experiment=experiment)
 
     def _carry(self, reference: EvaluatedModel) -> Mapping[str, Array]:
         """The candidate's feeds for another input of the reference."""
@@ -229,13 +227,18 @@ class _PairCheck:
         return arranged.feeds
 
     def report(self, earlier: _Earlier) -> Report:
-        """Compare sizes and weights, and make the report."""
+        """Compare sizes, weights and attributes, and make the report."""
         log, prepared = self.log, self.prepared
         reason = "wrong at some sizes of its dynamic axes"
         for finding in self.sizes.findings():
             claim = Claim(verdict=Verdict.DIVERGENT, reason=reason)
             log.add(Outcome(findings=(finding,), claims=(claim,)))
         log.add(compare_constants(prepared, earlier.experiment, log.summary, log.samples))
+        log.add(
+            compare_attributes(
+                prepared, earlier.experiment, earlier.probed, log.summary, log.samples
+            )
+        )
         # PyTorch has no names of outputs: those of its nodes are no interface.
         named = OutputOrder.UNNAMED not in self.orders
         left, right = prepared.reference.model.graph, prepared.candidate.model.graph

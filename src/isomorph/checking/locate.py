@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from isomorph.checking.verdict import Claim, Outcome
-from isomorph.core.coverage import InputKind
+from isomorph.checking.verdict import Outcome
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.diagnose.faulty_runs import graphs_differ, runs_at_fault
-from isomorph.localize.input_search import Carry, probed
 from isomorph.localize.locate import Located, locate
 
 if TYPE_CHECKING:
@@ -79,16 +77,3 @@ def locate_faults(
     return Location(
         sides=(reference, candidate), wrong=tuple(wrong), located=located, failure=failure
     )
-
-
-def probe_other_inputs(
-    sides: Sides, comparison: Comparison, terms: Terms, carry: Carry, kind: InputKind
-) -> Outcome:
-    """Search for inputs on which nodes that agree here differ."""
-    found = probed(sides, comparison.bindings, terms, carry)
-    claims: tuple[Claim, ...] = ()
-    # Inputs that a user gave are the question; generated ones are no better than those found.
-    if found.trial is not None and kind is InputKind.GENERATED:
-        reason = f"they differ on other inputs: {found.trial.recipe}"
-        claims = (Claim(verdict=Verdict.DIVERGENT, reason=reason),)
-    return Outcome(findings=found.findings, skipped=found.skipped, claims=claims)

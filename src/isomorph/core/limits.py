@@ -302,6 +302,13 @@ SHOWN_INPUTS = Limit(
 )
 """Beyond: the difference counts as shown by none of them."""
 
+ATTRIBUTE_SCALES = Limit(
+    most=12,
+    of="factors of the inputs bring data to the numbers of attributes that differ",
+    left_out="further inputs that may show a difference of an attribute",
+)
+"""Beyond: the input that shows a difference may be missed."""
+
 TRIED_WEIGHTS = Limit(
     most=1 << 28,
     of="numbers are read in trials of one weight: six inputs at least",

@@ -101,6 +101,10 @@ NEAR_OUTPUTS = 1e-6
 """Difference up to which outputs are not judged for a constant that cannot be replaced. It only
 decides on which input the search continues; the budgets decide the verdict there."""
 
+CONFIRMING_INPUTS = 2
+"""Inputs that must show that an attribute of the reference brings a candidate of lower precision
+closer to it. One shows it by chance with ``SHARE_BY_CHANCE``, and tens are tried."""
+
 SAME_DATA_INPUTS = 8
 """Further inputs on which two nodes must read the same data for their constants to be compared."""
 

@@ -8,21 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.diagnose.parameters import attributes, current, parameter_places, stated
+from isomorph.match.attributes import SAME_MEANING
 from isomorph.registry import operator_tables
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
-
-# One meaning under two names: another framework's word, then ONNX's.
-SAME_MEANING = {
-    "eps": "epsilon", "dim": "axis", "negative_slope": "alpha", "padding": "pads",
-    "stride": "strides", "dilation": "dilations", "kernel_size": "kernel_shape",
-    "groups": "group", "keepdim": "keepdims", "descending": "largest", "ksize": "kernel_shape",
-    "rates": "dilations", "pad": "pads", "value": "constant_value", "diagonal": "k",
-    "output_padding": "output_padding", "lambda": "lambd", "alpha": "alpha", "dims": "axes",
-    "permutation": "perm",
-}  # fmt: skip
 
 # PyTorch cuts along one axis, and has one number for each of these.
 _OF_SLICES = {"dim": "axes", "start": "starts", "end": "ends", "step": "steps"}

@@ -17,9 +17,10 @@ from isomorph.diagnose.parameters import (
     parameter_places,
     shortest_decimal,
 )
-from isomorph.diagnose.reference_attributes import SAME_MEANING, stated_attributes, stated_inputs
+from isomorph.diagnose.reference_attributes import stated_attributes, stated_inputs
 from isomorph.fixes._forms import exact_gelu, over_its_own_axes
 from isomorph.fixes._numbers import apart, decimals, fitted
+from isomorph.match.attributes import SAME_MEANING
 from isomorph.oracle.fingerprint import FLOAT64_ORDER, fingerprint
 from isomorph.registry import operator_tables
 

@@ -16,9 +16,9 @@ from isomorph.core.patch import (
 from isomorph.core.report import Fact
 from isomorph.diagnose.missing_inputs import QUANTIZERS, connections
 from isomorph.diagnose.parameters import unused_name
-from isomorph.diagnose.reference_attributes import SAME_MEANING
 from isomorph.fixes._operands import Operands, operands
 from isomorph.fixes._other_operator import other_operators
+from isomorph.match.attributes import SAME_MEANING
 from isomorph.registry import operator_tables
 
 if TYPE_CHECKING:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +14,10 @@ import numpy as np
 from isomorph.core.coverage import InputKind
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
+from isomorph.core.limits import TRIED_WEIGHTS
 from isomorph.core.report import Fact, Skipped
-from isomorph.core.stated_numbers import INPUT_SCALES
+from isomorph.core.stated_numbers import FEWEST_TRIALS, INPUT_SCALES, OTHER_INPUT_SEEDS
+from isomorph.inputs.dynamic_sizes import other_sizes
 from isomorph.inputs.generate import SAMPLES, generate
 from isomorph.localize.latent import Latent, latent
 from isomorph.measure.compare import Terms, compare
@@ -36,19 +40,23 @@ class Trial:
     """One input that was tried, and how it was made.
 
     ``recipe`` is text for a report; ``kind`` is whether it was made from the given inputs.
+    ``resized`` states that it has other sizes than the given ones.
     """
 
     recipe: str
     feeds: Mapping[str, Array]
     kind: InputKind = InputKind.GIVEN
+    resized: bool = False
 
 
-def trials(graph: Graph, given: Arrays, seed: int) -> Iterator[Trial]:
+def trials(
+    graph: Graph, given: Arrays, seed: int, scales: Sequence[float] = INPUT_SCALES
+) -> Iterator[Trial]:
     """Yield the given inputs and generated ones, scaled by growing factors and negated."""
     own = {name: np.asarray(value) for name, value in given.items()}
     shapes = {name: value.shape for name, value in own.items()}
-    for scale in INPUT_SCALES:
-        if scale > 1.0:
+    for scale in scales:
+        if scale != 1.0:
             yield Trial(recipe=f"the given inputs times {scale:g}", feeds=_scaled(own, scale))
         yield Trial(recipe=f"the given inputs times {-scale:g}", feeds=_scaled(own, -scale))
         for sample in SAMPLES:
@@ -61,6 +69,87 @@ def trials(graph: Graph, given: Arrays, seed: int) -> Iterator[Trial]:
             recipe = f"generated: {sample}, seed {seed + 1}, times {scale:g}"
             feeds = _scaled(made, scale)
             yield Trial(recipe=recipe, feeds=feeds, kind=InputKind.GENERATED)
+
+
+def other_inputs(
+    reference: EvaluatedModel,
+    terms: Terms,
+    *,
+    first: Sequence[Trial] = (),
+    scales: Sequence[float] = (),
+    sizes: bool = False,
+    larger: bool = True,
+) -> Iterator[Trial]:
+    """Yield inputs to try besides the given ones, as many as the size of the model allows.
+
+    ``first`` come before all others. ``scales`` are further factors of the inputs; with ``sizes``,
+    other sizes of dynamic axes are tried as well; without ``larger``, no input that is larger than
+    the given ones.
+    """
+    graph, feeds, seed = reference.model.graph, reference.feeds, reference.seed
+    size = sum(math.prod(each.shape) for each in graph.constants.values())
+    most = max(FEWEST_TRIALS, TRIED_WEIGHTS.most // max(size, 1))
+    own = {name: np.asarray(value) for name, value in feeds.items()}
+    made = [*first, *trials(graph, feeds, seed)]
+    made += trials(graph, feeds, seed, scales)
+    if sizes:
+        made += _resized(graph, seed)
+    for place in range(1, OTHER_INPUT_SEEDS):
+        # The given inputs, larger and negated, are the same for every seed.
+        further = trials(graph, feeds, seed + place)
+        made += [each for each in further if each.kind is InputKind.GENERATED]
+    # An absolute budget states nothing about inputs that are larger than the given ones.
+    if terms.budgets or not larger:
+        made = [each for each in made if not _larger(each.feeds, own)]
+    yield from made[:most]
+    if len(made) > most:
+        TRIED_WEIGHTS.reached()
+
+
+def scales_to(
+    numbers: Iterable[float], names: Sequence[str], model: EvaluatedModel
+) -> Iterator[float]:
+    """Yield factors of the inputs that bring these tensors to sizes between the numbers.
+
+    A node with these parameters may bend at a parameter, or at a quotient of two (the offset of a
+    slope). The tensors grow with the inputs at most approximately, so this is a guess.
+    """
+    values = sorted({abs(each) for each in numbers})
+    bends = sorted({*values, *(one / two for one in values for two in values if one != two)})
+    if not bends or not names:
+        return
+    try:
+        read = model.oracle().run(model.feeds, list(names))
+    except (IsomorphError, ValueError):
+        return
+    floats = [np.asarray(each) for each in read.values() if np.asarray(each).dtype.kind == "f"]
+    size = max((float(np.max(np.abs(each), initial=0.0)) for each in floats), default=0.0)
+    if size > 0.0 and np.isfinite(size):
+        inner = [math.sqrt(one * two) for one, two in pairwise(bends)]
+        for point in (*inner, 2.0 * bends[-1], 0.5 * bends[0]):
+            yield float(f"{point / size:.3g}")
+
+
+def _resized(graph: Graph, seed: int) -> Iterator[Trial]:
+    """Yield generated inputs with other sizes of dynamic axes."""
+    for dims in other_sizes(graph, {}, {}, None):
+        try:
+            feeds = generate(graph, dims, sample=SAMPLES[0], seed=seed + 1)
+        except IsomorphError:
+            continue
+        sized = ", ".join(f"{name}={size}" for name, size in dims.items())
+        recipe = f"generated: {SAMPLES[0]}, seed {seed + 1}, {sized}"
+        yield Trial(recipe=recipe, feeds=feeds, kind=InputKind.GENERATED, resized=True)
+
+
+def _larger(feeds: Mapping[str, Array], given: Mapping[str, Array]) -> bool:
+    """Whether a real number of an input is larger than all that were given for it."""
+    return any(
+        value.dtype.kind == "f"
+        and name in given
+        and np.max(np.abs(value), initial=0.0) > np.max(np.abs(given[name]), initial=0.0)
+        for name, value in feeds.items()
+    )
 
 
 def _scaled(feeds: Mapping[str, Array], factor: float) -> dict[str, Array]:
@@ -77,13 +166,12 @@ def reached(
     outputs: Sequence[Binding],
     terms: Terms,
     carry: Carry,
-) -> tuple[list[Finding], Trial | None]:
+) -> list[Finding]:
     """Return the findings, each with the input that makes it reach an output, if one was found."""
     reference, candidate = sides
     findings = {str(each.finding.node): each.finding for each in found}
-    first: Trial | None = None
     tried = 0
-    for trial in trials(reference.model.graph, reference.feeds, reference.seed):
+    for trial in other_inputs(reference, terms):
         tried += 1
         ref = reference.with_feeds(trial.feeds)
         try:
@@ -97,7 +185,6 @@ def reached(
         wrong = [each for each in judged if each.verdict is Verdict.DIVERGENT]
         if not wrong:
             continue
-        first = first or trial
         for node in nodes:
             if findings[node].fact(Fact.REACHED_BY) is None:
                 findings[node] = _with_input(findings[node], trial, str(wrong[0].candidate_output))
@@ -106,16 +193,20 @@ def reached(
     return [
         each if each.fact(Fact.REACHED_BY) is not None else _not_reached(each, tried)
         for each in findings.values()
-    ], first
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probed:
-    """The result of probing and searching; ``trial`` is the first input to reach an output."""
+    """The result of probing and searching.
+
+    ``differs`` describes the first node that differs on an input that was found; it is empty
+    where none was.
+    """
 
     findings: tuple[Finding, ...] = ()
     skipped: tuple[Skipped, ...] = ()
-    trial: Trial | None = None
+    differs: str = ""
 
 
 def probed(
@@ -129,10 +220,12 @@ def probed(
         found, skipped = latent(*sides)
         if not found:
             return Probed(skipped=tuple(skipped))
-        findings, trial = reached(found, sides, outputs, terms, carry)
+        findings = reached(found, sides, outputs, terms, carry)
     except IsomorphError as error:
         return Probed(skipped=(Skipped(what="probes", why=error.sentence),))
-    return Probed(findings=tuple(findings), skipped=tuple(skipped), trial=trial)
+    shown = {each.node for each in findings if each.fact(Fact.REACHED_BY) is not None}
+    differs = next((each.description for each in found if each.finding.node in shown), "")
+    return Probed(findings=tuple(findings), skipped=tuple(skipped), differs=differs)
 
 
 def _touched(found: Sequence[Latent], ref: EvaluatedModel, cand: EvaluatedModel) -> list[str]:

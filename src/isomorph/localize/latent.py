@@ -1,7 +1,7 @@
 """Differences that the given inputs never reach, found by probing single nodes.
 
 They change no verdict by themselves. Where a search finds an input on which one reaches an output,
-the report contains that input, and `--inputs` accepts the report.
+the models are two functions; the report contains that input, and `--inputs` accepts the report.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from isomorph.localize.reference_spans import (
     paired,
     reference_spans,
 )
+from isomorph.match.attributes import first_difference
 from isomorph.measure.precision import widths
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ class Latent:
 
     finding: Finding
     departure: ProbeDifference
+    description: str
+    """What differs, for the reason of a verdict."""
 
 
 def latent(
@@ -148,7 +151,18 @@ def _latent(node: Node | None, counterpart: Node | None, departure: ProbeDiffere
         source=counterpart.source if counterpart is not None else None,
         evidence={"probe": departure.kind},
     )
-    return Latent(finding=finding, departure=departure)
+    return Latent(
+        finding=finding, departure=departure, description=_description(name, node, counterpart)
+    )
+
+
+def _description(name: str, node: Node | None, counterpart: Node | None) -> str:
+    """Describe the attribute that differs, or else the node."""
+    if node is not None and counterpart is not None:
+        difference = first_difference(node, counterpart)
+        if difference is not None:
+            return difference.text
+    return f"node {name!r} differs on other inputs"
 
 
 def _decides(node: Node | None) -> bool:

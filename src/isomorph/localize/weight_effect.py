@@ -7,29 +7,27 @@ is right. A rewrite that another change compensates for is refuted in this way.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.core.chance import student
 from isomorph.core.coverage import InputKind
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
-from isomorph.core.limits import SHOWN_INPUTS, TRIED_WEIGHTS
-from isomorph.core.stated_numbers import (
-    FEWEST_TRIALS,
-    NEAR_OUTPUTS,
-    OTHER_INPUT_SEEDS,
-    SAME_DATA_INPUTS,
-    SHARE_BY_CHANCE,
+from isomorph.core.limits import SHOWN_INPUTS
+from isomorph.core.stated_numbers import NEAR_OUTPUTS, SAME_DATA_INPUTS
+from isomorph.localize.input_search import Carry, Trial, other_inputs, scales_to
+from isomorph.localize.output_effect import (
+    ConstantEffect,
+    Effect,
+    arranged_like,
+    differ_as_stored,
+    nearer,
+    numeric,
 )
-from isomorph.localize.input_search import Carry, Trial, trials
 from isomorph.localize.same_operand import applied_to_same_data, reads_same_data
-from isomorph.match.axis_layout import arrangements
 from isomorph.match.structural_constants import Isolation
 from isomorph.match.topology import Topology
 from isomorph.measure.compare import Terms, compare
@@ -46,33 +44,6 @@ _LEADS_TO_ROWS = frozenset(
     {"Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten", "Expand",
      "Slice", "Clip", "OneHot"}
 )  # fmt: skip
-
-
-class Effect(StrEnum):
-    """The result of the experiment with a weight that differs."""
-
-    SHOWN = "shown"
-    """With the reference's values the candidate is closer to the reference."""
-    NOT_REACHED = "not reached"
-    """No input that was tried makes a difference."""
-    UNDECIDED = "undecided"
-    """It changes the outputs, but by less than the lower precision around it does."""
-    REFUTED = "refuted"
-    """With the reference's values the candidate is farther off: something compensates."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConstantEffect:
-    """The result of the experiment, and the input that shows it where one was found."""
-
-    effect: Effect
-    tried: int = 0
-    trial: Trial | None = None
-    given: bool = False
-    """Whether the given inputs show it already."""
-    output: str | None = None
-    divergent: bool = False
-    """Whether the outputs on that input are beyond every budget."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +77,7 @@ class ConstantExperiment:
                 continue
             if seen is Effect.UNDECIDED and not (difference.certain or difference.inside):
                 continue  # another fault may be what differs here
-            found = self._judged(ref, cand, trial, seen)
+            found = self.judged(ref, cand, trial, seen)
             if best.effect is not Effect.SHOWN or found.divergent:
                 best = found
             judged += 1
@@ -177,52 +148,38 @@ class ConstantExperiment:
             try:
                 ref = reference if trial is None else reference.with_feeds(trial.feeds)
                 feeds = candidate.feeds if trial is None else self.carry(ref)
-                actual = _numbers(flattened(candidate.oracle().run(feeds, list(read))))
+                actual = numeric(flattened(candidate.oracle().run(feeds, list(read))))
                 replaced_feeds = {**feeds, name: replaced}
-                right = _numbers(flattened(candidate.oracle().run(replaced_feeds, list(read))))
+                right = numeric(flattened(candidate.oracle().run(replaced_feeds, list(read))))
             except (IsomorphError, ValueError):
                 continue  # an input that a model rejects shows nothing
-            if _part(actual, right):
+            if differ_as_stored(actual, right):
                 return False
             generated += trial is not None and trial.kind is InputKind.GENERATED
         return generated > 0
 
     def _trials(self, difference: ConstantDifference) -> Iterator[Trial | None]:
         reference = self.sides[0]
-        graph, feeds = reference.model.graph, reference.feeds
-        size = sum(math.prod(each.shape) for each in graph.constants.values())
-        most = max(FEWEST_TRIALS, TRIED_WEIGHTS.most // max(size, 1))
         yield None
         if reference.oracle().capabilities.feed != "all":
             return
-        own = {name: np.asarray(value) for name, value in feeds.items()}
-        made = [*_rows(graph, own, difference)]
-        for seed in range(OTHER_INPUT_SEEDS):
-            # The given inputs, larger and negated, are the same for every seed.
-            made += [
-                each
-                for each in trials(graph, feeds, reference.seed + seed)
-                if not seed or each.kind is InputKind.GENERATED
-            ]
-        if self.terms.budgets:
-            # An absolute budget states nothing about inputs that are larger than the given ones.
-            made = [each for each in made if not _larger(each.feeds, own)]
-        yield from made[:most]
-        if len(made) > most:
-            TRIED_WEIGHTS.reached()
+        own = {name: np.asarray(value) for name, value in reference.feeds.items()}
+        rows = list(_rows(reference.model.graph, own, difference))
+        scales = list(_scales_to_limits(difference, self.sides[1]))
+        yield from other_inputs(reference, self.terms, first=rows, scales=scales)
 
     def _seen(
         self, ref: EvaluatedModel, cand: EvaluatedModel, name: str, replaced: Array | None
     ) -> Effect:
         """Return which of the two results the reference is closer to, if they differ."""
         if replaced is None:
-            return self._differ(ref, cand)
+            return self.screened(ref, cand)
         names = list(dict.fromkeys(spec.name for spec in cand.model.graph.outputs))
-        actual = _numbers(cand.oracle_outputs())
-        right = _numbers(flattened(cand.oracle().run({**cand.feeds, name: replaced}, names)))
-        if not _part(actual, right):
+        actual = numeric(cand.oracle_outputs())
+        right = numeric(flattened(cand.oracle().run({**cand.feeds, name: replaced}, names)))
+        if not differ_as_stored(actual, right):
             return Effect.NOT_REACHED
-        expected = _numbers(ref.oracle_outputs())
+        expected = numeric(ref.oracle_outputs())
         pairs = [
             (expected[pair.reference], actual[pair.candidate], right[pair.candidate])
             for pair in self.outputs
@@ -230,22 +187,23 @@ class ConstantExperiment:
         ]
         return nearer(pairs)
 
-    def _differ(self, ref: EvaluatedModel, cand: EvaluatedModel) -> Effect:
-        """Return whether outputs are worth judging, for a constant that cannot be replaced."""
-        expected, actual = _numbers(ref.oracle_outputs()), _numbers(cand.oracle_outputs())
+    def screened(self, ref: EvaluatedModel, cand: EvaluatedModel) -> Effect:
+        """Return whether outputs are worth judging, where nothing can be replaced."""
+        expected, actual = numeric(ref.oracle_outputs()), numeric(cand.oracle_outputs())
         for pair in self.outputs:
             one, two = expected.get(str(pair.reference)), actual.get(str(pair.candidate))
             if one is None or two is None or one.size != two.size:
                 continue
             if not np.allclose(
-                _arranged_like(one, two), two, rtol=NEAR_OUTPUTS, atol=NEAR_OUTPUTS, equal_nan=True
+                arranged_like(one, two), two, rtol=NEAR_OUTPUTS, atol=NEAR_OUTPUTS, equal_nan=True
             ):
                 return Effect.UNDECIDED
         return Effect.NOT_REACHED
 
-    def _judged(
+    def judged(
         self, ref: EvaluatedModel, cand: EvaluatedModel, trial: Trial | None, seen: Effect
     ) -> ConstantEffect:
+        """Compare the outputs on one input; ``seen`` is what is known of them."""
         judged = compare(ref, cand, self.outputs, self.terms).divergences
         wrong = [each for each in judged if each.verdict is Verdict.DIVERGENT]
         return ConstantEffect(
@@ -255,76 +213,6 @@ class ConstantExperiment:
             output=str(wrong[0].candidate_output) if wrong else None,
             divergent=bool(wrong),
         )
-
-
-def nearer(pairs: Sequence[tuple[Array, Array, Array]]) -> Effect:
-    """Whether the expected outputs are closer to the corrected ones (last) or the actual ones.
-
-    The error of the actual outputs is compared with the change by the correction: a share of one
-    is an error that it removes, zero one that it adds. The remainder measures the uncertainty.
-    """
-    errors, steps, apart = [], [], []
-    for expected, actual, right in pairs:
-        if expected.size != actual.size or right.shape != actual.shape:
-            continue
-        placed = _arranged_like(expected, actual)
-        with np.errstate(all="ignore"):
-            error, step = (actual - placed).ravel(), (actual - right).ravel()
-            size = float(np.max(np.abs(step), initial=0.0, where=np.isfinite(step)))
-        known = np.isfinite(error) & np.isfinite(step)
-        if size == 0.0 or not known.any():
-            continue
-        error, step = error[known] / size, step[known] / size
-        errors.append(error[step != 0.0])
-        steps.append(step[step != 0.0])
-        apart.append(error[step == 0.0])
-    if not steps:
-        return Effect.UNDECIDED
-    error, step, other = np.concatenate(errors), np.concatenate(steps), np.concatenate(apart)
-    power = float(np.dot(step, step))
-    if power == 0.0:
-        return Effect.UNDECIDED
-    share = float(np.dot(error, step)) / power
-    freedom = max(step.size - 1, 1)
-    remains = float(np.sum(np.square(error - share * step))) / freedom
-    around = float(np.mean(np.square(other))) if other.size else 0.0
-    if around > remains:
-        remains, freedom = around, other.size
-    doubt = student(1, freedom, SHARE_BY_CHANCE) * math.sqrt(remains / power)
-    if share - 0.5 > doubt:
-        return Effect.SHOWN
-    return Effect.REFUTED if 0.5 - share > doubt else Effect.UNDECIDED
-
-
-def _arranged_like(expected: Array, actual: Array) -> Array:
-    """Return the reference's output in the arrangement of axes that is closest."""
-    if expected.shape == actual.shape:
-        return expected
-    placed = [each.array(expected) for each in arrangements(expected.shape, actual.shape)]
-    placed = placed or [expected.reshape(actual.shape)]
-    with np.errstate(all="ignore"):
-        return min(placed, key=lambda each: float(np.nansum(np.square(each - actual))))
-
-
-def _part(actual: Mapping[str, Array], right: Mapping[str, Array]) -> bool:
-    """Whether any element differs in float32."""
-    with np.errstate(all="ignore"):
-        return any(
-            name in right
-            and value.shape == right[name].shape
-            and not np.array_equal(np.float32(value), np.float32(right[name]), equal_nan=True)
-            for name, value in actual.items()
-        )
-
-
-def _numbers(outputs: Mapping[str, Array] | IsomorphError) -> dict[str, Array]:
-    if isinstance(outputs, IsomorphError):
-        raise outputs
-    return {
-        name: np.asarray(value, np.float64)
-        for name, value in outputs.items()
-        if value.dtype.kind in "fiub"
-    }
 
 
 def _corrected(difference: ConstantDifference, candidate: EvaluatedModel) -> Array | None:
@@ -350,14 +238,15 @@ def _as_type(values: Array, dtype: np.dtype[Any]) -> Array:
     return np.where(above, limits.max, np.where(below, limits.min, inside)).astype(dtype)
 
 
-def _larger(feeds: Mapping[str, Array], given: Mapping[str, Array]) -> bool:
-    """Whether a real number of an input is larger than all that were given for it."""
-    return any(
-        value.dtype.kind == "f"
-        and name in given
-        and np.max(np.abs(value), initial=0.0) > np.max(np.abs(given[name]), initial=0.0)
-        for name, value in feeds.items()
-    )
+def _scales_to_limits(difference: ConstantDifference, candidate: EvaluatedModel) -> Iterator[float]:
+    """Yield factors of the inputs that bring data to a single limit that differs."""
+    if len(difference.shown) != 1 or difference.beyond.size > 1 or difference.inside:
+        return
+    _, expected, actual = difference.shown[0]
+    numbers = [each for each in (expected, actual) if each and np.isfinite(each)]
+    topology = Topology(candidate.model.graph)
+    reads = [name for each in difference.weight.readers for name in topology.sources(each.node)]
+    yield from scales_to(numbers, list(dict.fromkeys(reads)), candidate)
 
 
 def _rows(

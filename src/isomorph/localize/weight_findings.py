@@ -11,7 +11,8 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import MOST_SUSPECT_CONSTANTS
 from isomorph.core.report import Experiment, Fact, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.localize.input_search import encoded
-from isomorph.localize.weight_effect import ConstantEffect, ConstantExperiment, Effect
+from isomorph.localize.output_effect import ConstantEffect, Effect
+from isomorph.localize.weight_effect import ConstantExperiment
 from isomorph.match.constant_difference import ConstantDifference
 from isomorph.match.stored_weights import Weights
 from isomorph.match.structural_constants import Isolation

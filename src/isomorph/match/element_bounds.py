@@ -28,7 +28,9 @@ _ROUNDINGS = 2 * OPERATION_ROUNDINGS
 
 _FLOAT16 = np.finfo(np.float16)
 _LARGEST_FLOAT16 = float(_FLOAT16.max)
-"""A larger number acts as infinity: masks of −1e9, −3.4e38 and −inf have the same effect."""
+"""A larger mask acts as infinity: those of −1e9, −3.4e38 and −inf have the same effect."""
+_LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
+"""No float32 number is larger: as a limit it is none."""
 _SMALLEST_FLOAT16 = float(_FLOAT16.smallest_normal)
 _SPACING_FLOAT16 = float(_FLOAT16.smallest_subnormal)
 _VANISHED = float(math.ceil(-math.log(np.finfo(np.float64).smallest_subnormal)))
@@ -37,7 +39,8 @@ softmax has the same effect."""
 
 _AT_A_TIME = 1 << 20
 
-_ADDED = frozenset({"Add", "Sub", "Where", "Concat", "Expand", "Max", "Min", "Slice", "Gather"})
+_MASKS = frozenset({"Add", "Sub", "Where", "Concat", "Expand", "Slice", "Gather"})
+"""Operators by which a constant hides other data, whatever its size beyond that of the data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,14 +239,26 @@ def grid_ends(grid: Quantization) -> tuple[int, int]:
 
 def _rewritten(expected: Array, actual: Array, weight: StoredWeight) -> Array:
     """Mark elements that converters write differently without changing the function."""
-    same_sign = np.sign(expected) == np.sign(actual)
-    least = np.minimum(np.abs(expected), np.abs(actual))
-    narrow = unit_roundoff(weight.dtype) > _FLOAT32
-    aside = same_sign & (least >= (CLAMPED_IN_FLOAT16 if narrow else _LARGEST_FLOAT16))
-    if weight.may_mask and any(each.node.op in _ADDED for each in weight.readers):
+    aside = _infinite(expected, actual, weight)
+    if weight.may_mask and any(each.node.op in _MASKS for each in weight.readers):
         aside |= (expected <= -_VANISHED) & (actual <= -_VANISHED)
     if weight.dtype == "float16":
         aside |= (actual == 0.0) & (np.abs(expected) < _SMALLEST_FLOAT16)
+    return np.asarray(aside)
+
+
+def _infinite(expected: Array, actual: Array, weight: StoredWeight) -> Array:
+    """Mark elements that act as infinity on both sides: masks, limits that are none."""
+    same_sign = np.sign(expected) == np.sign(actual)
+    least = np.where(same_sign, np.minimum(np.abs(expected), np.abs(actual)), 0.0)
+    if unit_roundoff(weight.dtype) > _FLOAT32:
+        return np.asarray(least >= CLAMPED_IN_FLOAT16)
+    aside = least >= _LARGEST_FLOAT32
+    operators = {each.node.op for each in weight.readers}
+    if operators & _MASKS:
+        aside |= least >= _LARGEST_FLOAT16
+    if "Mul" in operators:  # a mask of zeros and ones times −1e9
+        aside |= (least >= _LARGEST_FLOAT16) & (expected < 0.0)
     return np.asarray(aside)
 
 

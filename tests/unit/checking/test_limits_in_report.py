@@ -12,7 +12,7 @@ import isomorph
 from isomorph import api
 from isomorph.causes import attribute, layout
 from isomorph.core import limits
-from isomorph.localize import fault_chain, fault_search, reference_spans, weight_effect
+from isomorph.localize import fault_chain, fault_search, input_search, reference_spans
 from isomorph.match import small_constants, value_match, weight_differences
 from isomorph.measure import moments, undecided_branches
 from isomorph.repair import patch_selection, repair
@@ -133,7 +133,7 @@ def test_constants_of_one_use(lowered):
 
 
 def test_inputs_that_may_show_a_weight(lowered):
-    what = lowered(weight_effect, "TRIED_WEIGHTS", 1)
+    what = lowered(input_search, "TRIED_WEIGHTS", 1)
     dead = [node("MatMul", "x w", "h"), node("Relu", "h", "r"), node("Mul", "r z", "y")]
 
     def never(element):

@@ -1,0 +1,86 @@
+"""Comparing the weights and attributes of both models, whether or not an input reaches them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from isomorph.checking.verdict import Claim, Outcome
+from isomorph.core.coverage import InputKind
+from isomorph.core.divergence import Verdict
+from isomorph.localize.attribute_findings import compared_attributes
+from isomorph.localize.weight_findings import compared_constants
+
+if TYPE_CHECKING:
+    from isomorph.checking.config import CheckConfig
+    from isomorph.checking.prepare import PreparedPair
+    from isomorph.checking.verdict import Summary
+    from isomorph.inputs.feeds import Sample
+    from isomorph.localize.input_search import Probed
+    from isomorph.localize.weight_effect import ConstantExperiment
+
+
+def compare_constants(
+    prepared: PreparedPair,
+    experiment: ConstantExperiment | None,
+    summary: Summary,
+    samples: Sequence[Sample],
+) -> Outcome:
+    """Findings for weights that differ; those that the summary already explains are left out.
+
+    A weight that differs makes another function although the given inputs do not show it. If the
+    user asked about the given inputs only, it is a finding and does not change the verdict.
+    """
+    options: CheckConfig = prepared.options
+    found = compared_constants(
+        prepared.reference,
+        prepared.candidate,
+        experiment,
+        summary.findings,
+        stated_budget=bool(options.budgets),
+    )
+    claims = () if options.only_given else _claims(found.differs, summary, samples)
+    return Outcome(findings=found.findings, skipped=found.skipped, claims=claims)
+
+
+def compare_attributes(
+    prepared: PreparedPair,
+    experiment: ConstantExperiment | None,
+    probed: Probed | None,
+    summary: Summary,
+    samples: Sequence[Sample],
+) -> Outcome:
+    """Findings for nodes that differ on other inputs: those that probes found, and attributes.
+
+    Where an input shows such a difference, the models are two functions, as with weights.
+    """
+    findings = probed.findings if probed is not None else ()
+    skipped = probed.skipped if probed is not None else ()
+    differs = probed.differs if probed is not None else ""
+    if not differs and experiment is not None and summary.verdict is not Verdict.DIVERGENT:
+        models = prepared.reference.model, prepared.candidate.model
+        found = compared_attributes(*models, experiment, findings)
+        shown = {each.node for each in found.findings}
+        findings = (*found.findings, *(each for each in findings if each.node not in shown))
+        skipped, differs = (*skipped, *found.skipped), found.differs
+    claims = () if prepared.options.only_given else _claims(differs, summary, samples)
+    return Outcome(findings=findings, skipped=skipped, claims=claims)
+
+
+def _claims(differs: str, summary: Summary, samples: Sequence[Sample]) -> tuple[Claim, ...]:
+    """The verdict that a difference implies; none where it describes none."""
+    if not differs:
+        return ()
+    reason = _reason(differs, summary.verdict, [sample.kind for sample in samples])
+    return (Claim(verdict=Verdict.DIVERGENT, reason=reason),)
+
+
+def _reason(differs: str, verdict: Verdict, kinds: Sequence[InputKind]) -> str:
+    """What the runs showed, then the difference that decides."""
+    generated = all(kind is InputKind.GENERATED for kind in kinds)
+    where = ("generated" if generated else "given") + (" input" if len(kinds) == 1 else " inputs")
+    if verdict is Verdict.EQUIVALENT:
+        return f"the same on the {where}; {differs}"
+    if verdict is Verdict.DEGRADED:
+        return f"within the loss of lower precision on the {where}; {differs}"
+    return differs

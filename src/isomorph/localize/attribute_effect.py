@@ -1,0 +1,298 @@
+"""Search for an input on which an attribute that differs changes the outputs.
+
+Between models of the same precision, an input on which the outputs differ beyond every budget is
+the proof. A candidate of lower precision differs on many inputs by design: there nodes change
+places. Either two inputs show that the outputs come closer to the reference's with its node in the
+candidate, or the reference is another function with the candidate's node, which works on the same
+data, and no input shows that something compensates for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.errors import IsomorphError
+from isomorph.core.limits import ATTRIBUTE_SCALES, SHOWN_INPUTS
+from isomorph.core.stated_numbers import CONFIRMING_INPUTS
+from isomorph.localize.input_search import Trial, other_inputs, scales_to
+from isomorph.localize.output_effect import (
+    Effect,
+    arranged_like,
+    differ_as_stored,
+    nearer,
+    numeric,
+)
+from isomorph.match.attributes import AttributeDifference, numbers_of
+from isomorph.match.rounded_weights import narrowed
+from isomorph.match.topology import Topology
+from isomorph.measure.budget_check import judge
+from isomorph.measure.evaluated_model import EvaluatedModel, flattened
+from isomorph.measure.precision import QUANTIZED_OPS, widths
+from isomorph.measure.spread import FALSE_ALARM
+from isomorph.oracle.noise import unit_roundoff
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Node
+    from isomorph.core.trace import Array
+    from isomorph.localize.weight_effect import ConstantExperiment
+
+_NARROW = ("float16", "bfloat16")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeEffect:
+    """The result of a search: the attribute and the input that shows it, if one does."""
+
+    difference: AttributeDifference | None = None
+    tried: int = 0
+    trial: Trial | None = None
+    output: str | None = None
+    given: bool = False
+    """Whether the given inputs show it."""
+    responsible: bool = False
+    """Whether the reference's attribute restores the outputs."""
+
+
+class AttributeExperiment:
+    """The search for inputs that show one of several attributes that differ."""
+
+    def __init__(
+        self, experiment: ConstantExperiment, differences: Sequence[AttributeDifference]
+    ) -> None:
+        self._experiment, self._sides = experiment, experiment.sides
+        graphs = [side.model.graph for side in self._sides]
+        self._live = [Topology(graph).live for graph in graphs]
+        self._lower = widths(graphs[1]) - widths(graphs[0])
+        self.differences = [each for each in differences if not self._by_precision(each)]
+
+    def _by_precision(self, difference: AttributeDifference) -> bool:
+        """Whether lower precision explains the difference: a quantizer, or a rounded number."""
+        if not self._lower:
+            return False
+        if difference.node.op in QUANTIZED_OPS:
+            return True
+        expected = difference.expected
+        if not isinstance(expected, float):
+            return False
+        for dtype in _NARROW:
+            kept = float(narrowed(np.asarray(expected, np.float64), dtype))
+            lost = abs(kept - expected) > unit_roundoff(dtype) * abs(expected)
+            actual = difference.actual
+            once = abs(actual - expected) <= unit_roundoff(dtype) * abs(expected)
+            if dtype in self._lower and (lost or once):
+                return True
+        return False
+
+    def effect(self) -> AttributeEffect:
+        """Return the first attribute that an input shows."""
+        if not self.differences:
+            return AttributeEffect()
+        return self._of_lower_precision() if self._lower else self._by_outputs()
+
+    def _by_outputs(self) -> AttributeEffect:
+        """Search for an input on which the outputs are beyond every budget."""
+        count = judged = 0
+        for trial in self._inputs():
+            count += 1
+            try:
+                ref, cand = self._evaluated(trial)
+                if self._experiment.screened(ref, cand) is Effect.NOT_REACHED:
+                    continue
+                found = self._experiment.judged(ref, cand, trial, Effect.UNDECIDED)
+            except (IsomorphError, ValueError):
+                continue  # an input that a model rejects shows nothing
+            judged += 1
+            if found.divergent:
+                shown = self._responsible(ref, cand)
+                if shown is not None or not trial.resized:
+                    return AttributeEffect(
+                        difference=shown or self.differences[0], tried=count, trial=trial,
+                        output=found.output, responsible=shown is not None,
+                    )  # fmt: skip
+            if judged >= SHOWN_INPUTS.most:
+                SHOWN_INPUTS.reached()
+                break
+        return AttributeEffect(tried=count)
+
+    def _responsible(self, ref: EvaluatedModel, cand: EvaluatedModel) -> AttributeDifference | None:
+        """Return the attribute whose value in the reference restores the outputs."""
+        for each in self.differences:
+            if self._seen(ref, cand, each) is Effect.SHOWN:
+                return each
+        return None
+
+    def _of_lower_precision(self) -> AttributeEffect:
+        tried = 0
+        for difference in self.differences:
+            found = self._exchanged(difference)
+            if found.difference is not None:
+                return found
+            tried = max(tried, found.tried)
+        return AttributeEffect(tried=tried)
+
+    def _exchanged(self, difference: AttributeDifference) -> AttributeEffect:
+        """Exchange the two nodes on every input."""
+        shown: list[Trial | None] = []
+        moved: list[Trial | None] = []
+        count = 0
+        for trial in (None, *self._inputs()):
+            count += 1
+            try:
+                ref, cand = self._sides if trial is None else self._evaluated(trial)
+                seen = self._seen(ref, cand, difference)
+                if seen is not Effect.REFUTED and not moved and self._moves(ref, cand, difference):
+                    moved.append(trial)
+            except (IsomorphError, ValueError):
+                continue  # an input that a model rejects shows nothing
+            if seen is Effect.REFUTED:
+                return AttributeEffect(tried=count)
+            if seen is Effect.SHOWN:
+                shown.append(trial)
+            if len(shown) == CONFIRMING_INPUTS:
+                break
+        if len(shown) < CONFIRMING_INPUTS and not (moved and self._on_same_data(difference)):
+            return AttributeEffect(tried=count)
+        by = shown if len(shown) == CONFIRMING_INPUTS else moved
+        return AttributeEffect(
+            difference=difference, tried=count, given=None in by, responsible=True,
+            trial=next((each for each in by if each is not None), None),
+        )  # fmt: skip
+
+    def _moves(
+        self, ref: EvaluatedModel, cand: EvaluatedModel, difference: AttributeDifference
+    ) -> bool:
+        """Whether the candidate's node moves the reference's outputs by more than rounding."""
+        if difference.holder is not None:
+            return False
+        node, counterpart = difference.node, difference.counterpart
+        try:
+            other = self._with_other(ref, cand, counterpart, node, self._live)
+            outputs, spreads = ref.oracle_outputs(), ref.rounding()
+        except (IsomorphError, ValueError, KeyError):
+            return False
+        if (
+            other is None
+            or isinstance(outputs, IsomorphError)
+            or isinstance(spreads, IsomorphError)
+        ):
+            return False
+        types = {spec.name: spec.dtype or "float32" for spec in ref.model.graph.outputs}
+        return any(
+            judge(
+                other[name], outputs[name], spread,
+                dtype=types[name], derivation="", false_alarm=FALSE_ALARM,
+            ).beyond > 0
+            for name, spread in spreads.items()
+            if name in other and name in types and other[name].shape == outputs[name].shape
+        )  # fmt: skip
+
+    def _on_same_data(self, difference: AttributeDifference) -> bool:
+        """Whether no other node of the operator reads data closer to the candidate's node."""
+        ref, cand = self._sides
+        reads = _live(difference.node.inputs, self._live[1])[:1]
+        rivals = [
+            (each.name, name)
+            for each in ref.model.graph.nodes
+            if each.op == difference.counterpart.op
+            for name in _live(each.inputs, self._live[0])[:1]
+        ]
+        if not reads or not rivals:
+            return False
+        try:
+            actual = np.asarray(cand.oracle().run(cand.feeds, reads)[reads[0]], np.float64)
+            names = list(dict.fromkeys(name for _, name in rivals))
+            values = ref.oracle().run(ref.feeds, names)
+        except (IsomorphError, ValueError):
+            return False
+        apart = {
+            node: float(np.sum(np.square(arranged_like(value, actual) - actual)))
+            for node, name in rivals
+            if (value := np.asarray(values[name], np.float64)).size == actual.size
+        }
+        own = apart.get(difference.counterpart.name)
+        return own is not None and own <= min(apart.values())
+
+    def _evaluated(self, trial: Trial) -> tuple[EvaluatedModel, EvaluatedModel]:
+        reference, candidate = self._sides
+        ref = reference.with_feeds(trial.feeds)
+        return ref, candidate.with_feeds(self._experiment.carry(ref))
+
+    def _inputs(self) -> Iterator[Trial]:
+        reference = self._sides[0]
+        if any(side.oracle().capabilities.feed != "all" for side in self._sides):
+            return
+        # A quantizer saturates on data that is larger than what it was calibrated on.
+        narrow = bool(self._lower)
+        yield from other_inputs(
+            reference, self._experiment.terms,
+            scales=self._scales, sizes=not narrow, larger=not narrow,
+        )  # fmt: skip
+
+    @cached_property
+    def _scales(self) -> tuple[float, ...]:
+        """Factors of the inputs that bring data of the nodes to the numbers of their attributes."""
+        found: list[float] = []
+        for each in self.differences:
+            if each.holder is None:
+                names = _live(each.counterpart.inputs, self._live[0])
+                numbers = numbers_of(each.node) | numbers_of(each.counterpart)
+                found += scales_to(numbers, names, self._sides[0])
+        return tuple(ATTRIBUTE_SCALES.first(dict.fromkeys(found)))
+
+    def _seen(
+        self, ref: EvaluatedModel, cand: EvaluatedModel, difference: AttributeDifference
+    ) -> Effect:
+        """Return whether the reference is closer to the corrected outputs or the actual ones."""
+        if difference.holder is not None:
+            return Effect.UNDECIDED
+        try:
+            node, counterpart = difference.node, difference.counterpart
+            live = self._live[::-1]
+            right = self._with_other(cand, ref, node, counterpart, live)
+            actual = numeric(cand.oracle_outputs())
+            expected = numeric(ref.oracle_outputs())
+        except (IsomorphError, ValueError, KeyError):
+            return Effect.UNDECIDED
+        if right is None:
+            return Effect.UNDECIDED
+        if not differ_as_stored(actual, right):
+            return Effect.NOT_REACHED
+        pairs = [
+            (expected[pair.reference], actual[pair.candidate], right[pair.candidate])
+            for pair in self._experiment.outputs
+            if pair.reference in expected and pair.candidate in actual and pair.candidate in right
+        ]
+        return nearer(pairs)
+
+    @staticmethod
+    def _with_other(
+        model: EvaluatedModel,
+        other: EvaluatedModel,
+        node: Node,
+        replacement: Node,
+        live: Sequence[frozenset[str]],
+    ) -> Mapping[str, Array] | None:
+        """Return the outputs of a model with a node of the other one in place of its own."""
+        reads = [
+            (one, two)
+            for one, two in zip(node.inputs, replacement.inputs, strict=False)
+            if one in live[0] and two in live[1]
+        ]
+        places, made = ([each for each in side.outputs if each] for side in (node, replacement))
+        if not reads or len(node.inputs) != len(replacement.inputs) or len(made) != len(places):
+            return None
+        given = model.oracle().run(model.feeds, [name for name, _ in reads])
+        fed = {two: given[one] for one, two in reads}
+        results = other.oracle().run({**other.feeds, **fed}, made)
+        put = {name: results[each] for name, each in zip(places, made, strict=True)}
+        names = list(dict.fromkeys(spec.name for spec in model.model.graph.outputs))
+        return numeric(flattened(model.oracle().run({**model.feeds, **put}, names)))
+
+
+def _live(names: Sequence[str], live: frozenset[str]) -> list[str]:
+    return [name for name in dict.fromkeys(names) if name in live]

@@ -1,0 +1,108 @@
+"""Findings for attributes that differ, where an input shows that they change the function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from isomorph.core.report import Experiment, Fact, Finding, FindingEffect, FindingStatus, Skipped
+from isomorph.localize.attribute_effect import AttributeEffect, AttributeExperiment
+from isomorph.localize.input_search import encoded
+from isomorph.match.attributes import AttributeDifference, attribute_differences
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Model
+    from isomorph.localize.weight_effect import ConstantExperiment
+
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedAttributes:
+    """The result of comparing attributes; ``differs`` describes one that an input shows."""
+
+    findings: tuple[Finding, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    differs: str = ""
+
+
+def compared_attributes(
+    reference: Model,
+    candidate: Model,
+    experiment: ConstantExperiment,
+    known: Sequence[Finding],
+) -> ComparedAttributes:
+    """Compare the attributes of corresponding nodes, and search for an input that shows one."""
+    differences = attribute_differences(reference, candidate)
+    search = AttributeExperiment(experiment, differences)
+    effect = search.effect()
+    shown = effect.difference
+    if shown is None:
+        named = {name for each in known for name in (each.node, *each.nodes)}
+        left = [e for e in search.differences if (e.holder or e.node).name not in named]
+        return ComparedAttributes(skipped=_not_shown(left, effect.tried))
+    differs = shown.text
+    if not effect.responsible and len(search.differences) > 1 and effect.trial is not None:
+        differs = f"they differ on other inputs: {effect.trial.recipe}"
+    return ComparedAttributes(findings=(_finding(shown, effect),), differs=differs)
+
+
+def _not_shown(left: Sequence[AttributeDifference], tried: int) -> tuple[Skipped, ...]:
+    if not left:
+        return ()
+    named = "; ".join(each.text for each in left[:_MOST_NAMED])
+    more = f"; and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
+    searched = f"none of {tried} inputs tried shows a difference" if tried else "no input was tried"
+    return (Skipped(what="attributes", why=f"{named}{more}; {searched}"),)
+
+
+def _finding(difference: AttributeDifference, effect: AttributeEffect) -> Finding:
+    node, counterpart = difference.holder or difference.node, difference.counterpart
+    where = f" in a body of {node.name!r}" if difference.holder is not None else ""
+    text = (
+        f"attribute {difference.name} of node {difference.node.name!r} ({difference.node.op})"
+        f"{where} differs from that of the reference's {counterpart.name!r} ({difference.values})"
+    )
+    evidence: dict[str, Any] = {
+        "attribute": difference.name,
+        "difference": difference.values,
+        "inputs_tried": effect.tried,
+    }
+    fix = f"give {difference.name} of {difference.node.name!r} the value of the reference"
+    evidence[Fact.REACHED_BY] = "the given inputs"
+    if effect.trial is not None:
+        evidence[Fact.REACHED_BY] = effect.trial.recipe
+        text += f"; {effect.trial.recipe} reach it"
+        if effect.output is not None:
+            evidence["output"] = effect.output
+            text += f", and output {effect.output!r} differs"
+        if (inputs := encoded(effect.trial)) is not None:
+            evidence[Fact.INPUTS] = inputs
+            fix += "; to see it, give the JSON report of this check as --inputs"
+    return Finding(
+        rank=0,
+        code="LATENT",
+        cause="attribute",
+        status=FindingStatus.CONFIRMED if effect.responsible else FindingStatus.SUSPECTED,
+        effect=FindingEffect.LATENT,
+        summary=text,
+        node=node.name,
+        nodes=tuple(dict.fromkeys((node.name, difference.node.name))),
+        tensors=tuple(name for name in node.outputs[:1] if name),
+        reference_nodes=(counterpart.name,),
+        source=counterpart.source,
+        evidence=evidence,
+        experiments=(_experiment(difference),) if effect.responsible else (),
+        fix=fix,
+    )
+
+
+def _experiment(difference: AttributeDifference) -> Experiment:
+    return Experiment(
+        question=f"Is attribute {difference.name} of {difference.node.name!r} wrong?",
+        change="the reference's node takes its place",
+        predicts="the outputs come nearer to the reference's",
+        seen="they do",
+        agrees=True,
+    )

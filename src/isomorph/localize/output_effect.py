@@ -1,0 +1,118 @@
+"""Whether a change of the candidate moves its outputs, and toward the reference or away from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.chance import student
+from isomorph.core.errors import IsomorphError
+from isomorph.core.stated_numbers import SHARE_BY_CHANCE
+from isomorph.match.axis_layout import arrangements
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+    from isomorph.localize.input_search import Trial
+
+
+class Effect(StrEnum):
+    """The result of an experiment with a weight or an attribute that differs."""
+
+    SHOWN = "shown"
+    """With the reference's value the candidate is closer to the reference."""
+    NOT_REACHED = "not reached"
+    """No input that was tried makes a difference."""
+    UNDECIDED = "undecided"
+    """It changes the outputs, but by less than the lower precision around it does."""
+    REFUTED = "refuted"
+    """With the reference's values the candidate is farther off: something compensates."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstantEffect:
+    """The result of the experiment, and the input that shows it where one was found."""
+
+    effect: Effect
+    tried: int = 0
+    trial: Trial | None = None
+    given: bool = False
+    """Whether the given inputs show it already."""
+    output: str | None = None
+    divergent: bool = False
+    """Whether the outputs on that input are beyond every budget."""
+
+
+def nearer(pairs: Sequence[tuple[Array, Array, Array]]) -> Effect:
+    """Whether the expected outputs are closer to the corrected ones (last) or the actual ones.
+
+    The error of the actual outputs is compared with the change by the correction: a share of one
+    is an error that it removes, zero one that it adds. The remainder measures the uncertainty.
+    """
+    errors, steps, apart = [], [], []
+    for expected, actual, right in pairs:
+        if expected.size != actual.size or right.shape != actual.shape:
+            continue
+        placed = arranged_like(expected, actual)
+        with np.errstate(all="ignore"):
+            error, step = (actual - placed).ravel(), (actual - right).ravel()
+            size = float(np.max(np.abs(step), initial=0.0, where=np.isfinite(step)))
+        known = np.isfinite(error) & np.isfinite(step)
+        if size == 0.0 or not known.any():
+            continue
+        error, step = error[known] / size, step[known] / size
+        errors.append(error[step != 0.0])
+        steps.append(step[step != 0.0])
+        apart.append(error[step == 0.0])
+    if not steps:
+        return Effect.UNDECIDED
+    error, step, other = np.concatenate(errors), np.concatenate(steps), np.concatenate(apart)
+    power = float(np.dot(step, step))
+    if power == 0.0:
+        return Effect.UNDECIDED
+    share = float(np.dot(error, step)) / power
+    freedom = max(step.size - 1, 1)
+    remains = float(np.sum(np.square(error - share * step))) / freedom
+    around = float(np.mean(np.square(other))) if other.size else 0.0
+    if around > remains:
+        remains, freedom = around, other.size
+    doubt = student(1, freedom, SHARE_BY_CHANCE) * math.sqrt(remains / power)
+    if share - 0.5 > doubt:
+        return Effect.SHOWN
+    return Effect.REFUTED if 0.5 - share > doubt else Effect.UNDECIDED
+
+
+def arranged_like(expected: Array, actual: Array) -> Array:
+    """Return the reference's output in the arrangement of axes that is closest."""
+    if expected.shape == actual.shape:
+        return expected
+    placed = [each.array(expected) for each in arrangements(expected.shape, actual.shape)]
+    placed = placed or [expected.reshape(actual.shape)]
+    with np.errstate(all="ignore"):
+        return min(placed, key=lambda each: float(np.nansum(np.square(each - actual))))
+
+
+def differ_as_stored(actual: Mapping[str, Array], right: Mapping[str, Array]) -> bool:
+    """Whether any element differs in float32."""
+    with np.errstate(all="ignore"):
+        return any(
+            name in right
+            and value.shape == right[name].shape
+            and not np.array_equal(np.float32(value), np.float32(right[name]), equal_nan=True)
+            for name, value in actual.items()
+        )
+
+
+def numeric(outputs: Mapping[str, Array] | IsomorphError) -> dict[str, Array]:
+    """Return the outputs that are numbers, in float64."""
+    if isinstance(outputs, IsomorphError):
+        raise outputs
+    return {
+        name: np.asarray(value, np.float64)
+        for name, value in outputs.items()
+        if value.dtype.kind in "fiub"
+    }

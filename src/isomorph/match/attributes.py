@@ -1,0 +1,207 @@
+"""Attributes of corresponding nodes that differ, found without running anything.
+
+Nodes of one operator correspond in the order in which they are computed. That is a guess, so a
+difference says nothing by itself: an input has to show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Graph, Model, Node
+
+# One meaning under two names: another framework's word, then ONNX's.
+SAME_MEANING = {
+    "eps": "epsilon", "dim": "axis", "negative_slope": "alpha", "padding": "pads",
+    "stride": "strides", "dilation": "dilations", "kernel_size": "kernel_shape",
+    "groups": "group", "keepdim": "keepdims", "descending": "largest", "ksize": "kernel_shape",
+    "rates": "dilations", "pad": "pads", "value": "constant_value", "diagonal": "k",
+    "output_padding": "output_padding", "lambda": "lambd", "alpha": "alpha", "dims": "axes",
+    "permutation": "perm",
+}  # fmt: skip
+_MEANING = {**SAME_MEANING, "min_val": "min", "max_val": "max"}
+_AXES = frozenset({"axis", "axes"})
+_NO_EFFECT = frozenset(
+    {"to", "dtype", "saturate", "stash_type", "momentum", "seed", "training_mode", "ratio",
+     "output_dtype", "consumed_inputs"}
+)  # fmt: skip
+"""Attributes that state a type, or that inference does not use."""
+_MOST_WRITTEN = 60
+"""Characters of a value in a sentence; of a longer one the first element that differs is shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeDifference:
+    """An attribute of a node of the candidate, and its value in the reference's node.
+
+    ``holder`` is the node of the model whose body holds the node, where it is in one.
+    """
+
+    node: Node
+    counterpart: Node
+    name: str
+    expected: Any = field(repr=False)
+    actual: Any = field(repr=False)
+    holder: Node | None = None
+
+    @property
+    def values(self) -> str:
+        """The two values as text: ``0.1 against 0.2``."""
+        expected, actual = _shown(self.expected, self.actual)
+        return f"{expected} against {actual}"
+
+    @property
+    def text(self) -> str:
+        """The difference as text for a report."""
+        return f"attribute {self.name} of node {self.node.name!r} differs ({self.values})"
+
+
+def attribute_differences(reference: Model, candidate: Model) -> list[AttributeDifference]:
+    """Return the attributes that differ between corresponding nodes, in the candidate's order.
+
+    Between two frameworks only single numbers are compared, those that have one meaning in both.
+    """
+    one_framework = reference.framework == candidate.framework
+    return list(_differences(reference.graph, candidate.graph, one_framework, None))
+
+
+def first_difference(node: Node, counterpart: Node) -> AttributeDifference | None:
+    """Return the first attribute in which two nodes differ, or two nodes of their bodies."""
+    one_framework = node.native_op == counterpart.native_op
+    found = _of_nodes(node, counterpart, {}, one_framework=one_framework)
+    return next(chain(found, _in_bodies(node, counterpart, one_framework, None)), None)
+
+
+def _differences(
+    reference: Graph,
+    candidate: Graph,
+    one_framework: bool,  # noqa: FBT001
+    holder: Node | None,
+) -> Iterator[AttributeDifference]:
+    for node, counterpart in _paired(reference, candidate, one_framework):
+        ranks = {"expected": _rank(counterpart, reference), "actual": _rank(node, candidate)}
+        for each in _of_nodes(node, counterpart, ranks, one_framework=one_framework):
+            yield replace(each, holder=holder)
+        yield from _in_bodies(node, counterpart, one_framework, holder)
+
+
+def _in_bodies(
+    node: Node,
+    counterpart: Node,
+    one_framework: bool,  # noqa: FBT001
+    holder: Node | None,
+) -> Iterator[AttributeDifference]:
+    for key, body in node.bodies.items():
+        if key in counterpart.bodies:
+            yield from _differences(counterpart.bodies[key], body, one_framework, holder or node)
+
+
+def _paired(
+    reference: Graph,
+    candidate: Graph,
+    one_framework: bool,  # noqa: FBT001
+) -> Iterator[tuple[Node, Node]]:
+    """Pair the nodes of each operator by their order, or by name where some are missing."""
+    sides: list[dict[str, list[Node]]] = [{}, {}]
+    for graph, grouped in zip((reference, candidate), sides, strict=True):
+        for node in graph.nodes:
+            grouped.setdefault(node.native_op if one_framework else node.op, []).append(node)
+    for op, nodes in sides[1].items():
+        others = sides[0].get(op, [])
+        if len(nodes) == len(others):
+            yield from zip(nodes, others, strict=True)
+        else:
+            by_name = {node.name: node for node in others}
+            yield from ((node, by_name[node.name]) for node in nodes if node.name in by_name)
+
+
+def _of_nodes(
+    node: Node, counterpart: Node, ranks: Mapping[str, int | None], *, one_framework: bool
+) -> Iterator[AttributeDifference]:
+    stated = {_MEANING.get(name, name): value for name, value in counterpart.attributes.items()}
+    for name, actual in node.attributes.items():
+        word = _MEANING.get(name, name)
+        if word not in stated or word in _NO_EFFECT:
+            continue
+        expected = stated[word]
+        if not one_framework and not (_is_number(actual) and _is_number(expected)):
+            continue
+        if word in _AXES:
+            same = _equal(
+                _from_start(expected, ranks.get("expected")),
+                _from_start(actual, ranks.get("actual")),
+            )
+        else:
+            same = _equal(expected, actual)
+        if not same:
+            yield AttributeDifference(
+                node=node, counterpart=counterpart, name=name, expected=expected, actual=actual
+            )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _rank(node: Node, graph: Graph) -> int | None:
+    """Return the rank of what a node reads first, where it is declared."""
+    spec = graph.tensors.get(node.inputs[0]) if node.inputs else None
+    return len(spec.shape) if spec is not None and spec.shape is not None else None
+
+
+def _from_start(value: Any, rank: int | None) -> Any:  # noqa: ANN401
+    """Count axes from the start, where the rank is known."""
+    if isinstance(value, (list, tuple)):
+        return [_from_start(each, rank) for each in value]
+    return value % rank if isinstance(value, int) and rank else value
+
+
+def _equal(one: Any, two: Any) -> bool:  # noqa: ANN401
+    """Whether two values are the same once stored in float32."""
+    if isinstance(one, np.ndarray) or isinstance(two, np.ndarray):
+        return np.array_equal(np.asarray(one), np.asarray(two))
+    if isinstance(one, (list, tuple)) and isinstance(two, (list, tuple)):
+        return len(one) == len(two) and all(map(_equal, one, two))
+    if isinstance(one, (int, float)) and isinstance(two, (int, float)):
+        if isinstance(one, int) and isinstance(two, int):
+            return int(one) == int(two)
+        with np.errstate(over="ignore"):
+            return bool(np.float32(one) == np.float32(two)) or bool(np.isnan(one) and np.isnan(two))
+    if isinstance(one, str) and isinstance(two, str):
+        return one.lower() == two.lower()
+    return bool(one == two)
+
+
+def _shown(expected: Any, actual: Any) -> tuple[str, str]:  # noqa: ANN401
+    """Write two values, shortened to the first elements that differ where they are long."""
+    texts = _written(expected), _written(actual)
+    if max(map(len, texts)) <= _MOST_WRITTEN:
+        return texts
+    if isinstance(expected, Sequence) and isinstance(actual, Sequence):
+        for one, two in zip(expected, actual, strict=False):
+            if not _equal(one, two):
+                return _shown(one, two)
+    return texts[0][:_MOST_WRITTEN], texts[1][:_MOST_WRITTEN]
+
+
+def _written(value: Any) -> str:  # noqa: ANN401
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_written, value))}]"
+    return str(value)
+
+
+def numbers_of(node: Node) -> set[float]:
+    """Return the finite numbers other than zero among the single attributes of a node."""
+    return {
+        float(value)
+        for value in node.attributes.values()
+        if _is_number(value) and np.isfinite(value) and value
+    }
