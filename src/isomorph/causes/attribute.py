@@ -26,8 +26,8 @@ from isomorph.diagnose.parameters import (
     shortest_decimal,
 )
 from isomorph.diagnose.reference_attributes import stated_attributes, stated_inputs
-from isomorph.match.tensor_capture import rms_and_peak
 from isomorph.measure.precision import QUANTIZED_OPS
+from isomorph.oracle.sizes import rms_and_peak
 from isomorph.registry import operator_tables
 
 if TYPE_CHECKING:

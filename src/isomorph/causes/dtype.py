@@ -211,5 +211,4 @@ def _finite(context: FaultContext) -> bool:
 
 
 def _type(context: FaultContext, tensor: str) -> str:
-    spec = context.candidate.tensors.get(tensor)
-    return (spec.dtype if spec is not None else None) or "another type"
+    return context.candidate.declared_dtype(tensor) or "another type"

@@ -15,8 +15,8 @@ from isomorph.core.report import Experiment, Fact
 from isomorph.diagnose import node_constants, tensor_grids
 from isomorph.diagnose.missing_inputs import OPTIONAL_INPUTS, connections
 from isomorph.match.quantizers import float_operator
-from isomorph.match.tensor_capture import rms_and_peak
 from isomorph.match.topology import Topology
+from isomorph.oracle.sizes import rms_and_peak
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node

@@ -14,10 +14,10 @@ from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment
 from isomorph.diagnose.experiments import restore_experiment
 from isomorph.diagnose.narrow_float import FLOATS, cut_off, narrowed
+from isomorph.oracle.sizes import rms
 
 if TYPE_CHECKING:
     from isomorph.core.execution import Execution
-    from isomorph.core.trace import Array
 
 _NARROW = ("float16", "bfloat16", "float8")
 _FLOAT = 1
@@ -69,7 +69,8 @@ def _raised(context: FaultContext, narrow: str) -> Experiment | None:
     edits = tuple(
         SetAttribute(node=node.name, name="to", value=_FLOAT)
         for node in context.nodes
-        if node.op == "Cast" and _kind(context, node.outputs[0]).startswith(_NARROW)
+        if node.op == "Cast"
+        and (context.candidate.declared_dtype(node.outputs[0]) or "").startswith(_NARROW)
     )
     found = context.rehearse(Patch(summary="computed in float32", edits=edits)) if edits else None
     if found is None:
@@ -80,11 +81,6 @@ def _raised(context: FaultContext, narrow: str) -> Experiment | None:
         "the casts to it lead to float32 instead",
         right=right,
     )
-
-
-def _kind(context: FaultContext, tensor: str) -> str:
-    spec = context.candidate.tensors.get(tensor)
-    return (spec.dtype if spec is not None else None) or ""
 
 
 def _as_run(context: FaultContext, execution: Execution) -> Iterator[Diagnosis]:
@@ -146,13 +142,13 @@ def _fingerprint(
         or not context.right.size
     ):
         return None, None
-    gap = _rms(context.wrong - context.right)
+    gap = rms(context.wrong - context.right)
     left: dict[str, float] = {}
     # Tensor cores read float32 as tf32 by dropping digits; whoever converts first rounds.
     for kind, way in [*((kind, narrowed) for kind in FLOATS), ("tf32", cut_off)]:
         found = execution.imitated(partial(way, kind=kind))
         if found is not None and found.shape == context.wrong.shape:
-            left[kind] = min(_rms(context.wrong - found), left.get(kind, math.inf))
+            left[kind] = min(rms(context.wrong - found), left.get(kind, math.inf))
     # Rounding the inputs is most of what a narrow kernel does: the lesser part may be left.
     least = min(left.values(), default=gap)
     if not least < 0.5 * gap:
@@ -166,8 +162,3 @@ def _fingerprint(
         seen=f"the distance falls from {gap:.2g} to {least:.2g}",
         agrees=True,
     )
-
-
-def _rms(step: Array) -> float:
-    with np.errstate(all="ignore"):
-        return float(np.sqrt(np.mean(np.square(step.astype(np.float64)))))

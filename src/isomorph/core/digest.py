@@ -91,7 +91,7 @@ def _values(array: np.ndarray[Any, Any]) -> tuple[float | int | bool | str, ...]
 def _constant_of_strings(
     name: str, array: np.ndarray[Any, Any], shape: tuple[int, ...]
 ) -> Constant:
-    words = [_word(value) for value in array.reshape(-1).tolist()]
+    words = [word(value) for value in array.reshape(-1).tolist()]
     joined = "\0".join(words).encode("utf-8", "surrogatepass")
     in_order = "\0".join(sorted(words)).encode("utf-8", "surrogatepass")
     return Constant(
@@ -104,5 +104,6 @@ def _constant_of_strings(
     )
 
 
-def _word(value: Any) -> str:  # noqa: ANN401
+def word(value: object) -> str:
+    """One element of a string tensor; bytes are read as UTF-8, and losslessly."""
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)

@@ -84,6 +84,10 @@ class Node:
     bodies: Mapping[str, Graph] = field(default_factory=dict)
     source: Source | None = None
 
+    def input(self, place: int) -> str:
+        """The input at a place; an empty string where it is absent."""
+        return self.inputs[place] if place < len(self.inputs) else ""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graph:
@@ -98,6 +102,11 @@ class Graph:
     quantization: tuple[Quantization, ...] = ()
     functions: Mapping[str, Graph] = field(default_factory=dict)
     """Functions that the file defines, by the ``native_op`` of the nodes that call them."""
+
+    def declared_dtype(self, tensor: str) -> str | None:
+        """The type that the file declares for a tensor; None where it declares none."""
+        spec = self.tensors.get(tensor)
+        return None if spec is None else spec.dtype
 
 
 class OutputOrder(StrEnum):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.kernels.activations import gelu, sigmoid, softplus
-from isomorph.match.tensor_capture import rms_and_peak
 from isomorph.match.topology import Topology
+from isomorph.oracle.sizes import rms, rms_and_peak
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
@@ -92,7 +92,7 @@ def forms(context: FaultContext) -> tuple[Form | None, Form | None]:
         return None, None
     # Rounded constants of a spelled-out form move it by a few roundings, as they moved the
     # reference; a formula that is farther off is not the one.
-    allowed = 4.0 * rms_and_peak(values[ref], context.right)[0] + _ROUNDINGS * _size(context.wrong)
+    allowed = 4.0 * rms_and_peak(values[ref], context.right)[0] + _ROUNDINGS * rms(context.wrong)
     gaps = {
         name: rms_and_peak(value, context.wrong)[0] for name, value in values.items() if name != ref
     }
@@ -103,8 +103,3 @@ def forms(context: FaultContext) -> tuple[Form | None, Form | None]:
 def related(cand: Form, ref: Form) -> bool:
     """Whether two forms are those of one function."""
     return any(cand in each and ref in each for each in _FAMILIES)
-
-
-def _size(array: Array) -> float:
-    with np.errstate(all="ignore"):
-        return float(np.sqrt(np.mean(np.square(array.astype(np.float64)))))

@@ -41,6 +41,12 @@ def names(graph: Graph, nodes: Sequence[Node]) -> list[str]:
     return found
 
 
+def stored_constant(context: FaultContext, name: str) -> Array | None:
+    """The value of a constant of the candidate; None where it is none, or cannot be read."""
+    graph = context.candidate
+    return context.constant(graph, name) if name in graph.constants else None
+
+
 def fixed(graph: Graph, name: str) -> bool:
     """Whether a tensor depends on constants alone."""
     makers = {output: node for node in graph.nodes for output in node.outputs}

@@ -120,7 +120,7 @@ def constant_edits(context: FaultContext, name: str, value: Array) -> tuple[Edit
 
 def as_input(context: FaultContext, node: Node, index: int, value: Any) -> tuple[Edit, ...]:  # noqa: ANN401
     """A parameter that the node reads as an input gets this value."""
-    known = node.inputs[index] if index < len(node.inputs) else ""
+    known = node.input(index)
     if known in context.candidate.constants:
         old = context.candidate.constants[known]
         array = np.asarray(value).astype(old.dtype)

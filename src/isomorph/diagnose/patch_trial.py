@@ -79,7 +79,7 @@ class PatchTrial:
         """The grid of the result of an operator on integers, as its inputs state it."""
         grid, maker = self._computed[tensor], self._capture.topology.maker[tensor]
         places = GRID_OF_RESULT[maker.op]
-        scale, zero = (maker.inputs[p] if p < len(maker.inputs) else "" for p in places)
+        scale, zero = (maker.input(place) for place in places)
         for edit in patch.edits:
             if isinstance(edit, SetConstant) and edit.tensor in {scale, zero}:
                 flat = np.asarray(edit.value).reshape(-1)

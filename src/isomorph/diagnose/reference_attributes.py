@@ -44,7 +44,7 @@ def stated_inputs(context: FaultContext, node: Node) -> Iterator[tuple[str, Any]
     for counterpart in reversed(context.counterparts):
         places = parameter_places(counterpart) if counterpart.op == node.op else {}
         for name, place in places.items():
-            given, cand_input = _input(counterpart, place), _input(node, place)
+            given, cand_input = counterpart.input(place), node.input(place)
             constant, now = context.reference.constants.get(given), current(context, node, name)
             if constant is not None and constant.values is not None and now is not None:
                 value = constant.values if isinstance(now, (tuple, list)) else constant.values[0]
@@ -58,10 +58,6 @@ def stated_inputs(context: FaultContext, node: Node) -> Iterator[tuple[str, Any]
                 )
                 if right is not None and wrong is not None and not np.array_equal(right, wrong):
                     yield name, right
-
-
-def _input(node: Node, place: int) -> str:
-    return node.inputs[place] if place < len(node.inputs) else ""
 
 
 def _meanings(name: str, value: Any, node: Node) -> Iterator[tuple[str, Any]]:  # noqa: ANN401

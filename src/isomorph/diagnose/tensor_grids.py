@@ -13,8 +13,8 @@ from isomorph.diagnose.constant_diff import difference, lesser_part
 from isomorph.diagnose.folded_constants import folded
 from isomorph.diagnose.requantize import requantized
 from isomorph.match.dequantized_graph import implicit_grids
-from isomorph.match.tensor_capture import rms_and_peak
 from isomorph.match.value_match import weight_arrangements
+from isomorph.oracle.sizes import rms_and_peak
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext

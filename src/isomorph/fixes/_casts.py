@@ -100,8 +100,7 @@ def _stored(context: FaultContext, name: str) -> bool:
 
 
 def _declared(context: FaultContext, name: str) -> str:
-    spec = context.candidate.tensors.get(name)
-    return (spec.dtype if spec is not None else None) or ""
+    return context.candidate.declared_dtype(name) or ""
 
 
 def rounded(context: FaultContext) -> Iterator[Patch]:

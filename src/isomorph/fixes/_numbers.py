@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from isomorph.core.repair_limits import (
     FITTED_STEPS,
     FLOAT_NEIGHBORS,
 )
+from isomorph.oracle.sizes import rms
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -111,5 +112,4 @@ def apart(right: Array, found: Array | None) -> float:
     if found is None or found.shape != right.shape or not right.size:
         return float("inf")
     with np.errstate(all="ignore"):
-        step: Any = found.astype(np.float64) - right.astype(np.float64)
-        return float(np.sqrt(np.mean(np.square(step))))
+        return rms(found.astype(np.float64) - right.astype(np.float64))

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.patch import Patch, SetConstant
+from isomorph.diagnose.node_constants import stored_constant
 from isomorph.diagnose.requantize import requantized
 from isomorph.fixes._neighbors import neighbors
 from isomorph.match.dequantized_graph import GRID_OF_RESULT, GRIDS_READ
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
-    from isomorph.core.model import Node
     from isomorph.core.trace import Array
 
 _WRITTEN = {**GRID_OF_RESULT, "QuantizeLinear": (1, 2)}
@@ -25,12 +25,12 @@ def writer_grids(context: FaultContext) -> Iterator[Patch]:
     makers = {name: node for node in context.candidate.nodes for name in node.outputs}
     for node in neighbors(context, depth=1):
         for tensor, *places in GRIDS_READ.get(node.op, ()):
-            maker = makers.get(_input(node, tensor))
+            maker = makers.get(node.input(tensor))
             if maker is None or maker.op not in _WRITTEN:
                 continue
             for cand, ref in zip(places, _WRITTEN[maker.op], strict=True):
-                name, meant = _input(node, cand), _input(maker, ref)
-                here, there = _constant(context, name), _constant(context, meant)
+                name, meant = node.input(cand), maker.input(ref)
+                here, there = stored_constant(context, name), stored_constant(context, meant)
                 if here is None or there is None or here.size != there.size:
                     continue
                 better = there.reshape(here.shape)
@@ -47,21 +47,11 @@ def shifted_zeros(context: FaultContext) -> Iterator[Patch]:
             continue
         for node in context.candidate.nodes:
             for tensor, _, zero in GRIDS_READ.get(node.op, ()):
-                name = _input(node, zero)
-                now = _constant(context, name) if _input(node, tensor) == each.name else None
+                name = node.input(zero)
+                now = stored_constant(context, name) if node.input(tensor) == each.name else None
                 if now is not None:
                     better = now.astype(np.int64) + round(shift)
                     yield _set(name, better, f"zero point {name!r}: moved by {round(shift)} steps")
-
-
-def _input(node: Node, place: int) -> str:
-    return node.inputs[place] if place < len(node.inputs) else ""
-
-
-def _constant(context: FaultContext, name: str) -> Array | None:
-    return (
-        context.constant(context.candidate, name) if name in context.candidate.constants else None
-    )
 
 
 def _set(name: str, value: Array, words: str) -> Patch:

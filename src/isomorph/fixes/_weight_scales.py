@@ -9,6 +9,7 @@ import numpy as np
 
 from isomorph.core.stated_numbers import QUANTIZED_RESIDUE
 from isomorph.diagnose import node_constants
+from isomorph.diagnose.node_constants import stored_constant
 from isomorph.match.value_match import rearrangements
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ STORED = {
 def fitted_scales(context: FaultContext, node: Node) -> Iterator[tuple[str, Array, str]]:
     """Scales by least squares: the constant's name, its values, and the reference's weight."""
     for places in STORED.get(node.op, ()):
-        names = [node.inputs[p] if p < len(node.inputs) else "" for p in places]
-        arrays = [_constant(context, name) for name in names]
+        names = [node.input(place) for place in places]
+        arrays = [stored_constant(context, name) for name in names]
         whole, scale, zero = arrays
         if whole is None or scale is None or not whole.size:
             continue
@@ -44,12 +45,6 @@ def fitted_scales(context: FaultContext, node: Node) -> Iterator[tuple[str, Arra
                     value = fitted_scale(whole, zero, moved.array(right), axis)
                     if value is not None and value.size == scale.size:
                         yield names[1], value.reshape(scale.shape), name
-
-
-def _constant(context: FaultContext, name: str) -> Array | None:
-    return (
-        context.constant(context.candidate, name) if name in context.candidate.constants else None
-    )
 
 
 def _axes(scale: Array, whole: Array) -> list[int | None]:

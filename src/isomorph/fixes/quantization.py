@@ -9,6 +9,7 @@ import numpy as np
 
 from isomorph.core.patch import AddConstant, Edit, Patch, SetAttribute, SetConstant, SetInput
 from isomorph.core.report import Fact
+from isomorph.diagnose.node_constants import stored_constant
 from isomorph.diagnose.parameters import unused_name
 from isomorph.fixes._bias_scale import same_scale, stated_by_the_others, stated_scale
 from isomorph.fixes._neighbors import neighbors
@@ -86,7 +87,9 @@ def _stated(context: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
         if stated is None:
             continue
         pair = [node, *_partners(list(neighbors(context, depth=2)), node)]
-        scales = {name: _constant(context, name) for name in (_names(each)[0] for each in pair)}
+        scales = {
+            name: stored_constant(context, name) for name in (_names(each)[0] for each in pair)
+        }
         known = {name: float(v.reshape(-1)[0]) for name, v in scales.items() if v is not None}
         # One of the two may have it to the last digit, and the quotient has not.
         exact = next((value for value in known.values() if same_scale(value, stated)), None)
@@ -116,14 +119,8 @@ def _partners(nodes: list[Node], node: Node) -> list[Node]:
 
 def _names(node: Node) -> tuple[str, str]:
     places = _PARAMETERS[node.op]
-    read = [node.inputs[place] if place < len(node.inputs) else "" for place in places]
+    read = [node.input(place) for place in places]
     return read[0], read[1]
-
-
-def _constant(context: FaultContext, name: str) -> Array | None:
-    return (
-        context.constant(context.candidate, name) if name in context.candidate.constants else None
-    )
 
 
 def _set(values: Mapping[str, Array], words: str) -> Patch:
@@ -138,7 +135,7 @@ def _one_of_the_pair(context: FaultContext, nodes: list[Node]) -> Iterator[Patch
             if first is second:
                 continue
             for cand, ref in zip(_names(first), _names(second), strict=True):
-                here, there = _constant(context, cand), _constant(context, ref)
+                here, there = stored_constant(context, cand), stored_constant(context, ref)
                 if here is None or there is None or cand == ref or here.shape != there.shape:
                     continue
                 if not np.array_equal(here, there):
@@ -149,7 +146,7 @@ def _one_of_the_pair(context: FaultContext, nodes: list[Node]) -> Iterator[Patch
 
 def _axes(context: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
     for node in nodes:
-        scale = _constant(context, _names(node)[0])
+        scale = stored_constant(context, _names(node)[0])
         spec = context.candidate.tensors.get(node.inputs[0])
         if scale is None or scale.size == 1 or spec is None or spec.shape is None:
             continue
@@ -165,12 +162,12 @@ def _axes(context: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
 def _other_sign(context: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
     """Stored bytes taken for signed instead of unsigned, or the reverse."""
     for node in nodes:
-        weight, kinds = _constant(context, node.inputs[0]), {"int8": "uint8", "uint8": "int8"}
+        weight, kinds = stored_constant(context, node.inputs[0]), {"int8": "uint8", "uint8": "int8"}
         now = context.candidate.constants[node.inputs[0]].dtype if weight is not None else ""
         if weight is None or node.op != "DequantizeLinear" or now not in kinds:
             continue
         zero_name = _names(node)[1]
-        zero = _constant(context, zero_name)
+        zero = stored_constant(context, zero_name)
         edits: list[Edit] = []
         for place, name, value in ((0, node.inputs[0], weight), (2, zero_name, zero)):
             if value is not None:
@@ -197,7 +194,7 @@ def _seen(context: FaultContext, node: Node) -> Array | None:
 def _calibrated(context: FaultContext, nodes: list[Node], seen: Array) -> Iterator[Patch]:
     """The zero point moved, the scale fitted, or both, in quantizer and dequantizer."""
     scale_name, zero_name = _names(nodes[0])
-    scale, zero = _constant(context, scale_name), _constant(context, zero_name)
+    scale, zero = stored_constant(context, scale_name), stored_constant(context, zero_name)
     if scale is None or scale.size != 1 or not seen.size or not np.isfinite(seen).all():
         return
     low, high = min(0.0, float(seen.min())), max(0.0, float(seen.max()))
@@ -228,7 +225,7 @@ def _everywhere(
     values: dict[str, Array] = {}
     for node in nodes:
         for name, number in zip(_names(node), (step, place), strict=True):
-            now = _constant(context, name)
+            now = stored_constant(context, name)
             if now is not None and number is not None:
                 whole = np.full(now.shape, number, np.float64)
                 if not np.array_equal(whole, now):

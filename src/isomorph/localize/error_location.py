@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.oracle.noise import unit_roundoff
+from isomorph.oracle.sizes import rms
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -59,8 +60,8 @@ def relative_error(wrong: Array, right: Array) -> float:
         plain = ~_of_a_mask(b)
         if bool(plain.any()) and bool(np.any(step[plain])):
             step, b = step[plain], b[plain]
-        size = _rms(b)
-        error = _rms(np.where(np.isnan(step), np.inf, step))
+        size = rms(b)
+        error = rms(np.where(np.isnan(step), np.inf, step))
         return error / size if 0 < size < np.inf else error
 
 
@@ -70,10 +71,6 @@ def _of_a_mask(right: Array) -> Array:
     usual = sizes[np.isfinite(sizes) & (sizes > 0)]
     middle = float(np.median(usual)) if usual.size else np.inf
     return np.asarray(sizes * unit_roundoff("float32") > middle)
-
-
-def _rms(array: Array) -> float:
-    return float(np.sqrt(np.mean(np.square(array)))) if array.size else 0.0
 
 
 def _how_many(mask: Array, count: int) -> str:

@@ -14,8 +14,8 @@ from isomorph.localize.fault import Fault, FaultChain
 from isomorph.localize.fault_search import Search
 from isomorph.localize.multi_output import narrow_to_node
 from isomorph.localize.swapped_outputs import swapped_output_faults
-from isomorph.match.tensor_capture import rms_and_peak
 from isomorph.match.value_match import ValueMatcher, rearrangements
+from isomorph.oracle.sizes import rms_and_peak
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array

@@ -16,7 +16,8 @@ from isomorph.core.trace import Noise
 from isomorph.localize.fault_search import Search
 from isomorph.localize.locate import match_values
 from isomorph.localize.value_matcher import match_captures
-from isomorph.match.tensor_capture import TensorCapture, rms_and_peak
+from isomorph.match.tensor_capture import TensorCapture
+from isomorph.oracle.sizes import rms_and_peak
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from isomorph.core.limits import NODE_OUTPUTS
 from isomorph.localize.fault_search import Search
 from isomorph.localize.substitution import Substitution
-from isomorph.match.tensor_capture import rms_and_peak
 from isomorph.match.value_match import rearrangements
+from isomorph.oracle.sizes import rms_and_peak
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.profile import GraphProfile, Number
-from isomorph.match.tensor_capture import rms_and_peak
 from isomorph.measure.spread import threshold
 from isomorph.measure.tensor_details import short
 from isomorph.oracle.dtypes import numeric
+from isomorph.oracle.sizes import rms_and_peak
 from isomorph.sessions.fetched_feeds import Source, as_declared, feeds_from
 
 if TYPE_CHECKING:

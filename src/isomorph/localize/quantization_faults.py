@@ -13,8 +13,8 @@ from isomorph.core.chance import FALSE_ALARM, beyond_another, student
 from isomorph.core.divergence import Verdict
 from isomorph.core.stated_numbers import MANY_DRAWS
 from isomorph.localize.fault_chain import beyond_noise
-from isomorph.match.tensor_capture import rms_and_peak
 from isomorph.match.value_match import rearrangements
+from isomorph.oracle.sizes import rms_and_peak
 
 if TYPE_CHECKING:
     from isomorph.core.divergence import Divergence

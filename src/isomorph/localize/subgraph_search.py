@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from isomorph.localize.fault import NO_FAULTS
 from isomorph.localize.fault_chain import find_faults
 from isomorph.localize.fault_search import Search
@@ -20,8 +18,8 @@ from isomorph.localize.locate import Located, match_values
 from isomorph.localize.loop_runner import LoopRunner
 from isomorph.localize.loop_steps import Round, body_output, other_branches
 from isomorph.localize.subgraph_nodes import SubgraphNames, subgraph_names
-from isomorph.match.tensor_capture import rms_and_peak
 from isomorph.oracle.fingerprint import FLOAT64_ORDER
+from isomorph.oracle.sizes import rms, rms_and_peak
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -180,9 +178,7 @@ def _differ(
     """Whether results differ by more than two float64 evaluations do."""
     for one, other in names:
         error, _ = rms_and_peak(left[one], right[other])
-        value = left[one].astype(np.float64)
-        size = float(np.sqrt(np.mean(np.square(value)))) if value.size else 0.0
-        if error > FLOAT64_ORDER * size:
+        if error > FLOAT64_ORDER * rms(left[one]):
             return True
     return False
 

@@ -171,7 +171,7 @@ def blocked_weights(side: Weights) -> Iterator[BlockedWeight]:
 
 def _array(side: Weights, node: Node, place: int) -> Array | None:
     """A constant input of a node as it is stored, integers widened."""
-    name = node.inputs[place] if place < len(node.inputs) else ""
+    name = node.input(place)
     if name not in side.graph.constants:
         return None
     value = side.stored_array(name)

@@ -16,6 +16,7 @@ import numpy as np
 
 from isomorph.core.stated_numbers import BEYOND_ROUNDINGS, CLAMPED_IN_FLOAT16, OPERATION_ROUNDINGS
 from isomorph.oracle.noise import unit_roundoff
+from isomorph.oracle.sizes import rms
 
 if TYPE_CHECKING:
     from isomorph.core.model import Quantization
@@ -293,6 +294,5 @@ def relative_size(expected: Array, actual: Array, beyond: Array) -> float:
         apart = float(np.linalg.norm(actual[beyond] - right))
         size = float(np.linalg.norm(right))
         if size == 0.0:
-            finite = expected[np.isfinite(expected)]
-            size = float(np.sqrt(np.mean(np.square(finite)))) * math.sqrt(right.size)
+            size = rms(expected[np.isfinite(expected)]) * math.sqrt(right.size)
     return apart / size if size > 0.0 else math.inf

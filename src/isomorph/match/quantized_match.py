@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.chance import threshold
 from isomorph.core.limits import NEAR_QUANTIZED
-from isomorph.match.tensor_capture import rms_and_peak
 from isomorph.match.value_match import rearrangements
 from isomorph.oracle.fingerprint import fingerprint
+from isomorph.oracle.sizes import rms_and_peak
 from isomorph.sessions.dequantized_session import real_values
 
 if TYPE_CHECKING:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from isomorph.core.errors import IsomorphError, UsageError
+from isomorph.core.errors import UsageError
 from isomorph.core.model_diff import ModelDiff, OpsetPair, QuantizationPair, SpecPair
 from isomorph.match.binding import bind_inputs, bind_outputs
 from isomorph.match.quantizers import (
@@ -16,11 +14,11 @@ from isomorph.match.quantizers import (
     match_quantized_tensors,
     quantization_by_tensor,
 )
+from isomorph.sessions.constants import read_constant
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model, TensorSpec
     from isomorph.core.report import Binding
-    from isomorph.core.trace import Array
     from isomorph.sessions.model_handle import ModelHandle
 
 
@@ -100,10 +98,5 @@ def _quantization(reference: ModelHandle, candidate: ModelHandle) -> Iterator[Qu
 
 
 def _reader(handle: ModelHandle) -> Reader:
-    def read(name: str) -> Array | None:
-        try:
-            return np.asarray(handle.oracle().run({}, [name])[name])
-        except IsomorphError:
-            return None  # without its values a tensor is paired by name and digest alone
-
-    return read
+    # Without its values a tensor is paired by name and digest alone.
+    return lambda name: read_constant(handle.oracle, name)

@@ -160,7 +160,7 @@ class Weights:
         found: dict[str, Quantization] = {}
         for node in self.graph.nodes:
             for place, scales in _SCALED_BY.get(node.op, ()):
-                name = node.inputs[place] if place < len(node.inputs) else ""
+                name = node.input(place)
                 values = [self._number(node, each) for each in scales]
                 known = [np.ravel(each) for each in values if each is not None]
                 constant = self.graph.constants.get(name)
@@ -177,7 +177,7 @@ class Weights:
         return found
 
     def _number(self, node: Node, place: int) -> Array | None:
-        name = node.inputs[place] if place < len(node.inputs) else ""
+        name = node.input(place)
         value = self.value(name) if name in self.graph.constants else None
         return None if value is None or value.dtype.kind != "f" else value
 

@@ -72,7 +72,7 @@ class _Table:
         )
 
     def _number(self, node: Node, place: int) -> float | None:
-        name = node.inputs[place] if place < len(node.inputs) else ""
+        name = node.input(place)
         value = self._side.value(name) if name in self._side.graph.constants else None
         return None if value is None or value.size != 1 else float(np.ravel(value)[0])
 

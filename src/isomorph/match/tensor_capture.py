@@ -19,6 +19,7 @@ from isomorph.oracle.draw_accumulator import DrawAccumulator, Step
 from isomorph.oracle.dtypes import numeric
 from isomorph.oracle.fingerprint import Fingerprint, fingerprint
 from isomorph.oracle.noise_stats import DisturbsTensors, Moved, Moving, disturbed
+from isomorph.oracle.sizes import rms_and_peak
 from isomorph.sessions.fetched_feeds import as_type, converted
 from isomorph.sessions.memory_estimate import in_float64
 
@@ -320,17 +321,3 @@ class TensorCapture:
         self._stored.update({name: value.dtype for name, value in values.items()})
         # Types that NumPy has no kind for (bfloat16, float8) are exact in float64.
         return {n: v if v.dtype.kind in "fiub" else v.astype(float) for n, v in values.items()}
-
-
-def rms_and_peak(left: Array, right: Array) -> tuple[float, float]:
-    """Return the rms and the peak of a difference; infinite where NaN or infinities differ."""
-    if left.shape != right.shape:
-        return float("inf"), float("inf")
-    if not left.size:
-        return 0.0, 0.0
-    with np.errstate(all="ignore"):
-        a, b = left.astype(np.float64), right.astype(np.float64)
-        same = (a == b) | (np.isnan(a) & np.isnan(b))
-        step = np.abs(np.where(same, 0.0, a - b))
-        step = np.where(np.isnan(step), np.inf, step)
-        return float(np.sqrt(np.mean(np.square(step)))), float(np.max(step))

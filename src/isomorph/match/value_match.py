@@ -13,9 +13,10 @@ from isomorph.core.chance import threshold, usual_peak
 from isomorph.core.limits import AXIS_ORDERS, MERGED_AXES
 from isomorph.match.axis_layout import Rearrangement, arrangements
 from isomorph.match.fingerprint_index import FingerprintIndex, may_be_equal
-from isomorph.match.tensor_capture import TensorCapture, rms_and_peak
+from isomorph.match.tensor_capture import TensorCapture
 from isomorph.oracle.fingerprint import FLOAT64_ORDER, Fingerprint, fingerprint
 from isomorph.oracle.noise_stats import within
+from isomorph.oracle.sizes import rms_and_peak
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array

@@ -25,6 +25,7 @@ from isomorph.measure.reached_values import (
     usually_unmoved,
 )
 from isomorph.measure.spread import Spread, hopeless, merged, student, threshold
+from isomorph.oracle.sizes import rms
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -284,6 +285,4 @@ def _largest(ratios: Array, spread: Spread, false_alarm: float) -> float:
 
 
 def _rms(allowed: Array | None) -> float | None:
-    if allowed is None or allowed.size == 0:
-        return None
-    return float(np.sqrt(np.mean(np.square(allowed))))
+    return None if allowed is None or allowed.size == 0 else rms(allowed)

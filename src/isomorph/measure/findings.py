@@ -144,14 +144,8 @@ def of_order(declared: Sequence[Binding], fitting: Sequence[Binding]) -> Finding
     ]
     text = ", ".join(f"{pair.reference!r} is {pair.candidate!r}" for pair in moved)
     flags = " ".join(f"--bind-output {pair.reference}={pair.candidate}" for pair in moved)
-    return _finding(
-        "OUTPUT_ORDER",
-        f"the outputs are in another order: {text}",
-        effect=FindingEffect.REACHES_OUTPUT,
-        cause="interface",
-        status=FindingStatus.CONFIRMED,
-        tensors=tuple(pair.candidate for pair in moved),
-        fix=f"put them back in order, or accept it with {flags}",
+    return _another_order(
+        f"the outputs are in another order: {text}", [pair.candidate for pair in moved], flags
     )
 
 
@@ -166,10 +160,17 @@ def of_named_order(
         return None
     moved = [name for name, other in zip(got, expected, strict=True) if name != other]
     flags = " ".join(f"--bind-output {name}={name}" for name in sorted(moved))
+    text = (
+        f"the outputs have the same names in another order: {', '.join(got)} "
+        f"instead of {', '.join(expected)}"
+    )
+    return _another_order(text, moved, flags)
+
+
+def _another_order(text: str, moved: Sequence[str], flags: str) -> Finding:
     return _finding(
         "OUTPUT_ORDER",
-        f"the outputs have the same names in another order: {', '.join(got)} "
-        f"instead of {', '.join(expected)}",
+        text,
         effect=FindingEffect.REACHES_OUTPUT,
         cause="interface",
         status=FindingStatus.CONFIRMED,

@@ -17,7 +17,8 @@ from isomorph.match.quantizers import (
 )
 from isomorph.measure.quantization_grid import Figures, Grid
 from isomorph.measure.quantizer_ablation import with_gains
-from isomorph.measure.quantizer_stats import RUN_TIME, Audit, constant
+from isomorph.measure.quantizer_stats import RUN_TIME, Audit
+from isomorph.sessions.constants import read_constant
 
 if TYPE_CHECKING:
     from isomorph.core.divergence import Divergence
@@ -112,8 +113,8 @@ def _pairs(candidate: EvaluatedModel, reference: EvaluatedModel) -> dict[str, Qu
     found = match_quantized_tensors(
         ref,
         cand,
-        reference_value=lambda name: constant(reference, name),
-        candidate_value=lambda name: constant(candidate, name),
+        reference_value=lambda name: read_constant(reference.oracle, name),
+        candidate_value=lambda name: read_constant(candidate.oracle, name),
     )
     writers = quantization_by_tensor(ref)
     return {name: writers[counterpart] for name, counterpart in found.items()}

@@ -21,6 +21,7 @@ from isomorph.match.quantized_regions import QuantizedRegions
 from isomorph.match.quantizers import quantization_by_tensor
 from isomorph.match.weight_origin import FloatWeights
 from isomorph.measure.quantization_grid import Figures, Grid
+from isomorph.sessions.constants import read_constant
 from isomorph.sessions.dequantized_session import (
     DequantizedSession,
     quantized_feeds,
@@ -37,14 +38,6 @@ RUN_TIME = "DynamicQuantizeLinear"
 _QUANTIZERS = frozenset({"QuantizeLinear", RUN_TIME})
 # Kernels with a run-time quantizer inside; those with quantized weights are known by these.
 _HIDING = frozenset({"DynamicQuantizeLSTM", "QAttention", "MatMulNBits"})
-
-
-def constant(evaluated: EvaluatedModel, name: str) -> Array | None:
-    """Return the stored value, or None where the oracle cannot return it."""
-    try:
-        return np.asarray(evaluated.oracle().run({}, [name])[name])
-    except IsomorphError:
-        return None
 
 
 def _on_grid(entry: Quantization, real: Array) -> Figures:
@@ -79,7 +72,7 @@ def _as_stored(evaluated: EvaluatedModel) -> EvaluatedModel:
 
 
 def _originals(reference: EvaluatedModel) -> FloatWeights:
-    return FloatWeights(reference.model.graph, lambda name: constant(reference, name))
+    return FloatWeights(reference.model.graph, lambda name: read_constant(reference.oracle, name))
 
 
 class Audit:
@@ -146,7 +139,7 @@ class Audit:
         return None if self.regions.maker(entry.tensor) is None else self._transparent(entry)
 
     def _stored(self, entry: Quantization) -> Array | None:
-        integers = constant(self.candidate, entry.tensor)
+        integers = read_constant(self.candidate.oracle, entry.tensor)
         return None if integers is None else real_values(integers, entry)
 
     def _original(self, entry: Quantization, real: Array) -> Array | None:

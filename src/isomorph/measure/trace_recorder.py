@@ -18,6 +18,7 @@ from isomorph.measure.noise_draws import spreads
 from isomorph.measure.precision import narrow_constants, widths
 from isomorph.measure.spread import FALSE_ALARM
 from isomorph.measure.undecided_branches import of_decisions
+from isomorph.oracle.sizes import rms
 from isomorph.sessions.memory_estimate import refuse_without_space
 from isomorph.sessions.trace_session import SEEDS, Playback
 from isomorph.version import VERSION
@@ -127,7 +128,7 @@ def _rms_and_peak(deviation: Array) -> tuple[float, float]:
     if not deviation.size:
         return 0.0, 0.0
     # A few draws seldom exceed twice the deviation, even at the noisiest element.
-    return float(np.sqrt(np.mean(np.square(deviation)))), float(2.0 * np.max(deviation))
+    return rms(deviation), float(2.0 * np.max(deviation))
 
 
 def _changed_by_capturing(

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.errors import IsomorphError
 from isomorph.core.patch import AddConstant, Edit, KeepFloat, Patch, SetInput
 from isomorph.core.stated_numbers import QUANTIZED_RESIDUE
 from isomorph.match.value_match import rearrangements
+from isomorph.sessions.constants import read_constant
 from isomorph.sessions.dequantized_session import dequantized_value
 
 if TYPE_CHECKING:
@@ -44,16 +44,9 @@ def _stored(candidate: ModelHandle, node: Node) -> Iterator[tuple[int, Array]]:
         dequantized = maker is not None and maker.op == "DequantizeLinear"
         fixed = maker is not None and maker.inputs[0] in graph.constants
         if (name in grids and name in graph.constants) or (dequantized and fixed):
-            value = _read(candidate, name)
+            value = read_constant(candidate.oracle, name)
             if value is not None:
                 yield place, np.asarray(dequantized_value(value, grids.get(name)), np.float64)
-
-
-def _read(handle: ModelHandle, name: str) -> Array | None:
-    try:
-        return np.asarray(handle.oracle().run({}, [name])[name])
-    except IsomorphError:
-        return None
 
 
 def _original(reference: ModelHandle, value: Array) -> Array | None:
@@ -63,7 +56,7 @@ def _original(reference: ModelHandle, value: Array) -> Array | None:
     for name, constant in reference.model.graph.constants.items():
         if "float" not in constant.dtype or int(np.prod(constant.shape)) != value.size:
             continue
-        array = _read(reference, name)
+        array = read_constant(reference.oracle, name)
         for moved in rearrangements(array, value.shape) if array is not None else ():
             array = moved.array(np.asarray(array))
             gap = float(np.linalg.norm(array - value)) / size

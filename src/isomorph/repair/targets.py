@@ -25,7 +25,7 @@ from isomorph.localize.findings import findings as fault_findings
 from isomorph.localize.locate import Located, locate, match_values
 from isomorph.localize.subgraph_search import BodyFault, search_body
 from isomorph.match.dequantized_graph import GRID_OF_RESULT, GRIDS_READ, implicit_grids
-from isomorph.match.tensor_capture import rms_and_peak
+from isomorph.oracle.sizes import rms_and_peak
 from isomorph.repair.split_fault import split_fault
 
 if TYPE_CHECKING:

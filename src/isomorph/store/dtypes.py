@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.core.digest import word
+
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
@@ -47,11 +49,7 @@ def bytes_of(array: Array) -> memoryview:
 
 def words_of(array: Array) -> list[str]:
     """The elements of a string tensor in C order; bytes are read as UTF-8, and losslessly."""
-    return [_word(value) for value in array.reshape(-1).tolist()]
-
-
-def _word(value: object) -> str:
-    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
+    return [word(value) for value in array.reshape(-1).tolist()]
 
 
 def strings(words: list[str], shape: tuple[int, ...]) -> Array:
