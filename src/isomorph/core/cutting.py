@@ -10,6 +10,7 @@ from isomorph.core.errors import UsageError
 
 K = TypeVar("K", bound=Hashable)
 P = TypeVar("P", bound=Hashable)
+G = TypeVar("G")
 
 
 def walk_back(
@@ -87,6 +88,30 @@ def incomplete_piece(name: str) -> UsageError:
         f"the piece depends on {name!r}, which is not among its inputs",
         fix="cut further up, or feed it",
     )
+
+
+def find_body(
+    root: G,
+    node: str,
+    body: str,
+    bodies: Callable[[G], Iterable[tuple[str, str, int, G]]],
+) -> tuple[list[G], str]:
+    """Return the graphs from the main one to a body of a node, and the prefix of names in the body.
+
+    ``node`` is the name of a node with its path, ``loop/body#0/branch``. ``bodies`` yields of
+    every body in a graph the name of its node, its key, its number and the graph itself.
+    """
+    path, prefix, rest = [root], "", f"{node}/{body}"
+    while True:
+        for name, key, number, inner in bodies(path[-1]):
+            found, step = f"{name}/{key}", f"{name}/{key}#{number}/"
+            if rest == found:
+                return [*path, inner], prefix + step
+            if rest.startswith(step):
+                path, prefix, rest = [*path, inner], prefix + step, rest.removeprefix(step)
+                break
+        else:
+            raise unknown_body(node, body)
 
 
 def unknown_body(node: str, body: str) -> UsageError:

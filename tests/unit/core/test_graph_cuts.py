@@ -1,9 +1,11 @@
 """What a cut of a graph needs, found without running anything."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from isomorph.core.cutting import (
+    find_body,
     incomplete_piece,
     outputs_only,
     unfed_inputs,
@@ -11,6 +13,7 @@ from isomorph.core.cutting import (
     unknown_tensor,
     walk_back,
 )
+from isomorph.core.errors import UsageError
 
 READS = {"a": ("x",), "b": ("a", "w"), "c": ("a",), "d": ("b", "c")}
 """Steps of the same names as what they compute, from the input x and the weight w."""
@@ -65,3 +68,27 @@ def test_errors_of_a_cut_name_what_is_missing():
     inner = outputs_only(["y", "t", "u"], {"y"}, why="", fix="")
     assert inner.code == "OUTPUTS_ONLY"
     assert inner.where == "t, u"
+
+
+NESTED = {"main": {("if", "then", 0): "then", ("if", "else", 1): "else"}, "then": {}, "else": {}}
+NESTED["else"] = {("loop/inner", "body", 0): "deep"}
+NESTED["deep"] = {}
+
+
+def nested(graph):
+    for (name, key, number), inner in NESTED[graph].items():
+        yield name, key, number, inner
+
+
+def test_a_body_is_found_by_the_path_of_its_node():
+    assert find_body("main", "if", "else", nested) == (["main", "else"], "if/else#1/")
+    path, prefix = find_body("main", "if/else#1/loop/inner", "body", nested)
+    assert path == ["main", "else", "deep"]
+    assert prefix == "if/else#1/loop/inner/body#0/"
+
+
+@pytest.mark.parametrize(("node", "body"), [("if", "body"), ("no", "then"), ("if/then#0/x", "y")])
+def test_a_body_that_is_not_there_is_refused(node, body):
+    with pytest.raises(UsageError) as caught:
+        find_body("main", node, body, nested)
+    assert caught.value.code == "UNKNOWN_NODE"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
 
-from isomorph.core.cutting import incomplete_piece, unknown_body
+from isomorph.core.cutting import find_body, incomplete_piece
 from isomorph.core.errors import UsageError
 from isomorph.frameworks.onnx.cut import Cutter, rename_duplicates
 from isomorph.frameworks.onnx.describe import node_names
@@ -70,27 +70,14 @@ def _body(model: OnnxModel, piece: Piece, types: Mapping[str, Any]) -> Any:  # n
 
 def _find(model: OnnxModel, node: str, body: str) -> tuple[Any, list[Any]]:
     """The body graph, and the graphs around it, the nearest first."""
-    graph: Any = model.proto.graph
-    around: list[Any] = []
-    rest = f"{node}/{body}#0"
-    while True:
-        names = node_names(graph)
-        for place, name in enumerate(names):
-            if rest == name or not rest.startswith(f"{name}/"):
-                continue
-            for key, index, inner in bodies(graph.node[place]):
-                prefix = f"{name}/{key}#{index}"
-                if rest == prefix or rest.startswith(f"{prefix}/"):
-                    around.insert(0, graph)
-                    graph, rest = inner, rest.removeprefix(prefix).removeprefix("/")
-                    break
-            else:
-                continue
-            break
-        else:
-            raise unknown_body(node, body)
-        if not rest:
-            return graph, around
+    (*around, graph), _ = find_body(model.proto.graph, node, body, _bodies)
+    return graph, around[::-1]
+
+
+def _bodies(graph: Any) -> Iterator[tuple[str, str, int, Any]]:  # noqa: ANN401
+    for name, node in zip(node_names(graph), graph.node, strict=True):
+        for key, number, inner in bodies(node):
+            yield name, key, number, inner
 
 
 def _bring(graph: Any, around: Sequence[Any], fed: set[str]) -> None:  # noqa: ANN401

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
 
-from isomorph.core.cutting import incomplete_piece, unknown_body
+from isomorph.core.cutting import find_body, incomplete_piece
 from isomorph.frameworks.tensorflow.program import (
     TfProgram,
     native_name,
@@ -85,18 +85,11 @@ def _refuse_unfed(part: Any, given: Iterable[str]) -> None:  # noqa: ANN401
 
 def _find(program: TfProgram, node: str, body: str) -> tuple[TfProgram, str]:
     """The body's program, and what the description puts before its names."""
-    wanted, prefix, found = f"{node}/{body}#", "", program
-    while True:
-        for each in found.nodes:
+
+    def bodies(inner: TfProgram) -> Iterator[tuple[str, str, int, TfProgram]]:
+        for each in inner.nodes:
             for place, (key, function) in enumerate(each.functions.items()):
-                inner = f"{prefix}{each.name}/{key}#{place}/"
-                if inner.startswith(wanted) and inner.count("#") == wanted.count("#"):
-                    return program.functions[function], inner
-                if wanted.startswith(inner):
-                    found, prefix = program.functions[function], inner
-                    break
-            else:
-                continue
-            break
-        else:
-            raise unknown_body(node, body)
+                yield each.name, key, place, program.functions[function]
+
+    path, prefix = find_body(program, node, body, bodies)
+    return path[-1], prefix

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from isomorph.core.cutting import incomplete_piece, unknown_body
+from isomorph.core.cutting import find_body, incomplete_piece
 from isomorph.frameworks.tflite.cut import Cutter
 from isomorph.frameworks.tflite.flatbuffer_writer import build, rooted
 
@@ -29,17 +30,10 @@ def piece_of(program: TfliteProgram, piece: Piece) -> bytes:
 
 
 def _find(program: TfliteProgram, node: str, body: str) -> TfliteGraph:
-    graph, rest = program.main, f"{node}/{body}#0"
-    while rest:
+    def bodies(graph: TfliteGraph) -> Iterator[tuple[str, str, int, TfliteGraph]]:
         for operator in graph.operators:
             for key, index in operator.bodies.items():
-                prefix = f"{operator.name}/{key}#0"
-                if rest == prefix or rest.startswith(f"{prefix}/"):
-                    graph, rest = program.graphs[index], rest.removeprefix(prefix).lstrip("/")
-                    break
-            else:
-                continue
-            break
-        else:
-            raise unknown_body(node, body)
-    return graph
+                yield operator.name, key, 0, program.graphs[index]
+
+    path, _ = find_body(program.main, node, body, bodies)
+    return path[-1]
