@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.core.batching import batches
 from isomorph.core.profile import GraphProfile, Number
 from isomorph.measure.spread import threshold
 from isomorph.measure.tensor_details import short
@@ -59,7 +60,7 @@ class NodeErrors:
         is then fed the same rounded values.
         """
         narrow = _narrow(self.capture)
-        for names in batches(self.capture, [name for name in self.tensors if name]):
+        for names in _batches(self.capture, [name for name in self.tensors if name]):
             ran = session.run({**self.capture.feeds, **narrow}, names)
             for name, expected in self.capture.run(names, narrow).items():
                 if numeric(ran.get(name)) and np.asarray(ran[name]).shape == expected.shape:
@@ -72,7 +73,7 @@ class NodeErrors:
         pairs = {name: search.pairs[name] for name in self.tensors if search.pairs.get(name)}
         found: dict[str, Any] = {each.tensor: (each.counterpart, each.moved) for each in faults}
         found = {**pairs, **{name: pair for name, pair in found.items() if name in self.tensors}}
-        for names in batches(self.capture, list(found)):
+        for names in _batches(self.capture, list(found)):
             right = reference.run([found[name][0] for name in names])
             free = [name for name in names if name not in given]
             forced = self.capture.run(free, given) if given else {}
@@ -145,19 +146,11 @@ def _narrow(capture: TensorCapture) -> dict[str, Array]:
     return feeds_from(capture.feeds, sources)
 
 
-def batches(capture: TensorCapture, names: Sequence[str]) -> Iterator[list[str]]:
-    """Yield batches of tensors that fit into memory together."""
-    batch: list[str] = []
-    used = 0
-    for name in dict.fromkeys(names):
-        size = capture.prints[name].elements * _WIDEST
-        if batch and used + size > _BYTES_AT_A_TIME:
-            yield batch
-            batch, used = [], 0
-        batch.append(name)
-        used += size
-    if batch:
-        yield batch
+def _batches(capture: TensorCapture, names: Sequence[str]) -> list[list[str]]:
+    """Return batches of tensors that fit into memory together."""
+    return batches(
+        dict.fromkeys(names), lambda name: capture.prints[name].elements * _WIDEST, _BYTES_AT_A_TIME
+    )
 
 
 def _relative(error: float, size: float) -> float:

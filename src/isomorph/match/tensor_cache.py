@@ -20,25 +20,6 @@ _MAPPED = 32 << 20
 Compute = Callable[[Sequence[str]], Mapping[str, "Array"]]
 
 
-def batches(
-    names: Sequence[str], sizes: Mapping[str, int], memory_bytes: int
-) -> list[tuple[str, ...]]:
-    """Split ``names`` in their order into batches that fit into ``memory_bytes``.
-
-    A tensor that is larger is a batch of its own.
-    """
-    found: list[list[str]] = [[]]
-    used = 0
-    for name in names:
-        size = sizes.get(name, 0)
-        if found[-1] and used + size > memory_bytes:
-            found.append([])
-            used = 0
-        found[-1].append(name)
-        used += size
-    return [tuple(batch) for batch in found if batch]
-
-
 class TensorCache(Mapping[str, "Array"]):
     """Values of one graph under fixed feeds, computed batch by batch.
 

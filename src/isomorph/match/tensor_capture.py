@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.core.batching import batches
 from isomorph.core.chance import freedom
 from isomorph.core.errors import IsomorphError
 from isomorph.core.stated_numbers import TENSOR_DRAWS
 from isomorph.core.system_memory import default_worker_memory
-from isomorph.match.tensor_cache import LayeredTensors, TensorCache, batches, in_memory
+from isomorph.match.tensor_cache import LayeredTensors, TensorCache, in_memory
 from isomorph.match.topology import Topology
 from isomorph.oracle.draw_accumulator import DrawAccumulator, Step
 from isomorph.oracle.dtypes import numeric
@@ -167,8 +168,9 @@ class TensorCapture:
             for source in self.topology.reads(self.topology.maker[name])
         }
 
-    def _batches(self, names: Sequence[str]) -> list[tuple[str, ...]]:
-        return batches(names, self._sizes, self._memory_bytes // _COPIES_AT_ONCE)
+    def _batches(self, names: Sequence[str]) -> list[list[str]]:
+        at_once = self._memory_bytes // _COPIES_AT_ONCE
+        return batches(names, lambda name: self._sizes.get(name, 0), at_once)
 
     def _cache(self, pieces: Sequence[Sequence[str]], given: Mapping[str, Array]) -> TensorCache:
         return TensorCache(pieces, lambda batch: self.run(batch, given), self._memory_bytes)
@@ -194,7 +196,9 @@ class TensorCapture:
         """Return constants that are read on demand; one that cannot be read is missing."""
         shapes = {name: self.graph.constants[name].shape for name in names}
         sizes = {name: 8 * math.prod(shape) for name, shape in shapes.items()}
-        pieces = batches(names, sizes, min(_READ_BYTES, self._memory_bytes // _COPIES_AT_ONCE))
+        pieces = batches(
+            names, sizes.__getitem__, min(_READ_BYTES, self._memory_bytes // _COPIES_AT_ONCE)
+        )
         return TensorCache(pieces, self._read, self._memory_bytes)
 
     def _read(self, batch: Sequence[str]) -> dict[str, Array]:

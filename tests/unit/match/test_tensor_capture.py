@@ -5,7 +5,7 @@ from chains import Session, graph, node
 from isomorph.core.errors import RuntimeFailedError
 from isomorph.core.stated_numbers import TENSOR_DRAWS
 from isomorph.core.trace import Noise
-from isomorph.match.tensor_cache import LayeredTensors, TensorCache, batches
+from isomorph.match.tensor_cache import LayeredTensors, TensorCache
 from isomorph.match.tensor_capture import TensorCapture
 
 X = np.random.default_rng(0).normal(size=(4, 6))
@@ -30,12 +30,6 @@ def capture(memory_bytes, noise=True):
     )  # fmt: skip
     seen.compute()
     return seen, session
-
-
-def test_batches_keep_the_order_and_a_large_tensor_stands_alone():
-    sizes = {"a": 3, "b": 3, "c": 50, "d": 3, "e": 3}
-    assert batches(list("abcde"), sizes, 7) == [("a", "b"), ("c",), ("d", "e")]
-    assert batches([], sizes, 7) == []
 
 
 def test_little_memory_changes_no_number():

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core import batching
+from isomorph.oracle.dtypes import numpy_dtype
+
 if TYPE_CHECKING:
     from isomorph.core.model import TensorSpec
     from isomorph.core.trace import Arrays
@@ -17,7 +20,7 @@ def estimated_bytes(spec: TensorSpec | None, sizes: Mapping[str, int], unknown: 
     """How much a tensor will take, with named axes bound and unknown ones guessed high."""
     if spec is None or spec.shape is None:
         return max(unknown, 1) * max(unknown, 1) * 4
-    total = 4 if spec.dtype in (None, "string") else np.dtype(_dtype(spec.dtype)).itemsize
+    total = 4 if spec.dtype in (None, "string") else numpy_dtype(spec.dtype).itemsize
     for size in spec.shape:
         total *= size if isinstance(size, int) else sizes.get(size or "", unknown)
     return total
@@ -47,18 +50,4 @@ def batches(
     batch of its own: it cannot be split.
     """
     ordered = sorted(fetch, key=lambda name: (cutter.position(name), name))
-    found: list[list[str]] = [[]]
-    used = 0
-    for name in ordered:
-        if found[-1] and used + sizes[name] > budget:
-            found.append([])
-            used = 0
-        found[-1].append(name)
-        used += sizes[name]
-    return found
-
-
-def _dtype(name: str) -> np.dtype[np.generic]:
-    import ml_dtypes
-
-    return np.dtype(getattr(ml_dtypes, name, name))
+    return batching.batches(ordered, sizes.__getitem__, budget)

@@ -6,7 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from isomorph.frameworks.tflite.buffers import HANDLES, numpy_dtype
+from isomorph.core import batching
+from isomorph.frameworks.tflite.buffers import HANDLES
+from isomorph.oracle.dtypes import numpy_dtype
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -23,16 +25,9 @@ def batches(
     """
     # Declared sizes are those of one sample; the feeds have the number of samples.
     scale = max((array.shape[0] for array in given.values() if array.ndim), default=1)
-    found: list[list[int]] = [[]] if fetch else []
-    used = 0
-    for index in sorted(fetch, key=lambda each: (cutter.position(each), each)):
-        size = _estimate(cutter.graph.tensors[index], scale)
-        if found[-1] and used + size > budget:
-            found.append([])
-            used = 0
-        found[-1].append(index)
-        used += size
-    return found
+    ordered = sorted(fetch, key=lambda each: (cutter.position(each), each))
+    tensors = cutter.graph.tensors
+    return batching.batches(ordered, lambda each: _estimate(tensors[each], scale), budget)
 
 
 def _estimate(tensor: TfliteTensor, scale: int) -> int:
