@@ -6,8 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from isomorph import registry
-from isomorph.converters._tf2onnx import NEWEST_OPSET, failing_loudly, handled
-from isomorph.core.conversion import AS_IS, Cure, Order
+from isomorph.converters._tf2onnx import (
+    CURES,
+    INSTALL,
+    NEWEST_OPSET,
+    PACKAGES,
+    failing_loudly,
+    handled,
+)
+from isomorph.core.conversion import AS_IS, Order
 from isomorph.core.lazy import require
 
 
@@ -17,13 +24,10 @@ class TensorflowToOnnx:
     name = "tensorflow_to_onnx"
     source, target, suffix = "tensorflow", "onnx", ".onnx"
     widths = frozenset({AS_IS})
-    packages = ("tensorflow", "tf2onnx")
-    install = "pip install 'isomorph[tensorflow]'"
+    packages, install = PACKAGES, INSTALL
     worker = "tensorflow"
     rank, named = 0, False
-    cures = (
-        Cure(name="older opset", description="converted for opset 15", options={"opset": "15"}),
-    )
+    cures = CURES
     loses = ("gradients and training mode", "layers, losses and custom objects of Keras")
 
     def abilities(self) -> dict[str, object]:

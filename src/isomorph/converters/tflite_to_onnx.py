@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from isomorph.converters._tf2onnx import NEWEST_OPSET, failing_loudly, handled
-from isomorph.core.conversion import AS_IS, Cure, Order
+from isomorph.converters._tf2onnx import (
+    CURES,
+    INSTALL,
+    NEWEST_OPSET,
+    PACKAGES,
+    failing_loudly,
+    handled,
+)
+from isomorph.core.conversion import AS_IS, Order
 from isomorph.core.lazy import require
 
 
@@ -15,13 +22,10 @@ class TfliteToOnnx:
     name = "tflite_to_onnx"
     source, target, suffix = "tflite", "onnx", ".onnx"
     widths = frozenset({AS_IS})
-    packages = ("tensorflow", "tf2onnx")
-    install = "pip install 'isomorph[tensorflow]'"
+    packages, install = PACKAGES, INSTALL
     worker = "tensorflow"
     rank, named = 0, False
-    cures = (
-        Cure(name="older opset", description="converted for opset 15", options={"opset": "15"}),
-    )
+    cures = CURES
     loses = ("metadata and signatures of the flatbuffer",)
 
     def abilities(self) -> dict[str, object]:

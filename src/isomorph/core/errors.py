@@ -5,10 +5,23 @@ The shape is always the same: what happened and where, why, and what to do about
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from isomorph.core.escaping import printable
 
 FATAL = frozenset({"TIMEOUT", "OUT_OF_MEMORY", "RUNTIME_CRASHED"})
 """Codes of failures that cost a runtime its life: the same inputs again would do the same."""
+
+
+def message_lines(error: object) -> list[str]:
+    """The lines of the message of another package's exception, without empty ones."""
+    return [line.strip() for line in str(error).splitlines() if line.strip()]
+
+
+def listed(names: Sequence[str], limit: int = 5) -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(names[:limit]) + more
 
 
 class IsomorphError(Exception):

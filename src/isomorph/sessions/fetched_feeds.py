@@ -40,7 +40,7 @@ class Source:
         if value is None:
             return None
         if self.arrange is not None:
-            value = _contiguous(self.arrange(value))
+            value = _in_one_piece(self.arrange(value))
         return value if self.convert is None else self.convert(value)
 
 
@@ -84,7 +84,7 @@ def as_type(dtype: np.dtype[Any]) -> Conversion:
         if value.dtype == dtype:
             return value
         with np.errstate(over="ignore"):
-            return _contiguous(value.astype(dtype))
+            return _in_one_piece(value.astype(dtype))
 
     return convert
 
@@ -107,6 +107,6 @@ def as_declared(spec: TensorSpec | None) -> Conversion:
     return convert
 
 
-def _contiguous(value: Array) -> Array:
-    """Return the array in one piece; NumPy alone would make a vector of a scalar."""
-    return np.ascontiguousarray(value).reshape(np.shape(value))
+def _in_one_piece(value: Array) -> Array:
+    # Unlike ascontiguousarray, this makes no vector of a scalar.
+    return np.asarray(value, order="C")

@@ -9,7 +9,7 @@ import numpy as np
 from isomorph.core.digest import word
 
 if TYPE_CHECKING:
-    from isomorph.core.trace import Array
+    from isomorph.core.trace import Array, Value
 
 STRING = "string"
 
@@ -57,3 +57,15 @@ def strings(words: list[str], shape: tuple[int, ...]) -> Array:
     array = np.empty(len(words), dtype=object)
     array[:] = words
     return array.reshape(shape)
+
+
+def same_bits(left: Value, right: Value) -> bool:
+    """Whether two arrays are equal to the last bit, NaN and signed zeros included."""
+    if not isinstance(left, np.ndarray) or not isinstance(right, np.ndarray):
+        return False
+    if left.dtype != right.dtype or left.shape != right.shape:
+        return False
+    if left.dtype.kind in "OUS":
+        return bool(np.array_equal(left, right))
+    one, other = (np.ascontiguousarray(side).reshape(-1).view(np.uint8) for side in (left, right))
+    return bool(np.array_equal(one, other))

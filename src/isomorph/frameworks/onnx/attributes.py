@@ -8,10 +8,10 @@ import numpy as np
 from onnx import AttributeProto
 
 from isomorph.core.digest import constant_of
-from isomorph.frameworks.onnx.model import dense
 from isomorph.frameworks.onnx.schemas import defaults
 from isomorph.frameworks.onnx.scope import domain_of
 from isomorph.frameworks.onnx.shapes import type_word
+from isomorph.frameworks.onnx.stored_tensors import dense
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -52,7 +52,7 @@ def plain(attribute: Any, model: OnnxModel) -> Any:  # noqa: ANN401
     if kind == AttributeProto.TENSORS:
         return tuple(_tensor(model.array(item)) for item in attribute.tensors)
     if kind == AttributeProto.SPARSE_TENSOR:
-        return _tensor(dense(attribute.sparse_tensor, model))
+        return _tensor(dense(attribute.sparse_tensor, model.array))
     if kind == AttributeProto.TYPE_PROTO:
         return type_word(attribute.tp)
     return None
@@ -81,7 +81,7 @@ def constant_value(node: Any, model: OnnxModel) -> Array | None:  # noqa: ANN401
     if entry.name == "value":
         return model.array(entry.t)
     if entry.name == "sparse_value":
-        return dense(entry.sparse_tensor, model)
+        return dense(entry.sparse_tensor, model.array)
     if entry.name in ("value_float", "value_floats"):
         return np.array(entry.floats if entry.name.endswith("s") else entry.f, np.float32)
     if entry.name in ("value_int", "value_ints"):

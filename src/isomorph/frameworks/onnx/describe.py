@@ -13,11 +13,11 @@ from isomorph.core.digest import constant_of
 from isomorph.core.model import Constant, Graph, Node, TensorSpec
 from isomorph.frameworks.onnx.attributes import attributes_of, constant_value
 from isomorph.frameworks.onnx.element_types import complete
-from isomorph.frameworks.onnx.model import dense
 from isomorph.frameworks.onnx.node_source import source_of
 from isomorph.frameworks.onnx.quantization import quantization_of
 from isomorph.frameworks.onnx.scope import bodies, domain_of, topological, unnamed
 from isomorph.frameworks.onnx.shapes import spec_of
+from isomorph.frameworks.onnx.stored_tensors import dense
 from isomorph.frameworks.onnx.validate import opsets
 
 if TYPE_CHECKING:
@@ -110,7 +110,11 @@ class _Describer:
             value = constant_value(origin, self.model)
             assert value is not None, "only Constant nodes are listed as origins"
             return value
-        return dense(origin, self.model) if hasattr(origin, "indices") else self.model.array(origin)
+        return (
+            dense(origin, self.model.array)
+            if hasattr(origin, "indices")
+            else self.model.array(origin)
+        )
 
     def _node(
         self,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 import onnx
 from numpy.typing import NDArray
 from onnx import AttributeProto
+
+from isomorph.frameworks.onnx.stored_tensors import dense
 
 Array = NDArray[Any]
 
@@ -66,18 +67,6 @@ def decode(bound: Mapping[str, AttributeProto], read: Read) -> dict[str, Any]:
     """Python values; graphs are left out, they belong to the control-flow operators."""
     values = {name: _value(proto, read) for name, proto in bound.items()}
     return {name: value for name, value in values.items() if value is not _NOT_PLAIN}
-
-
-def dense(sparse: onnx.SparseTensorProto, read: Read) -> Array:
-    """A sparse tensor with its zeros written out."""
-    values, indices = read(sparse.values), read(sparse.indices)
-    shape = tuple(sparse.dims)
-    full = np.zeros(shape, values.dtype)
-    if indices.ndim == 1:
-        full.reshape(-1)[indices] = values
-    else:
-        full[tuple(indices.T)] = values
-    return full
 
 
 class _NotPlain:

@@ -10,13 +10,12 @@ from typing import Any
 import onnx
 from onnx import AttributeProto
 
-from isomorph.core.errors import UnreadableModelError
+from isomorph.core.errors import UnreadableModelError, listed
 from isomorph.core.ops import RANDOM
 from isomorph.frameworks.onnx.eval_attributes import (
     Read,
     bind,
     decode,
-    dense,
     resolved,
     schema_of,
 )
@@ -24,6 +23,7 @@ from isomorph.frameworks.onnx.eval_control import RULES
 from isomorph.frameworks.onnx.op_facts import DISCRETE, EXACT, SHAPE_ONLY
 from isomorph.frameworks.onnx.oracle_step import OnnxStep, Program, call_function
 from isomorph.frameworks.onnx.reference_ops import reference_node
+from isomorph.frameworks.onnx.stored_tensors import dense
 from isomorph.frameworks.onnx.typed_functions import InputType, expanded
 from isomorph.kernels import registry
 from isomorph.oracle.rounding_rules import is_inexact_number
@@ -84,7 +84,7 @@ class Compiler:
         if not self._unsupported:
             return
         missing = [
-            f"{domain or 'ai.onnx'}::{op} (opset {version}) at {_some(nodes)}"
+            f"{domain or 'ai.onnx'}::{op} (opset {version}) at {listed(nodes)}"
             for (domain, op, version), nodes in self._unsupported.items()
         ]
         raise UnreadableModelError(
@@ -256,8 +256,3 @@ def _sorted(steps: list[OnnxStep]) -> tuple[OnnxStep, ...]:
 
 def _opsets(imports: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
     return {"" if o.domain == "ai.onnx" else o.domain: o.version for o in imports}
-
-
-def _some(names: Sequence[str], limit: int = 5) -> str:
-    more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return ", ".join(names[:limit]) + more

@@ -11,8 +11,9 @@ from onnx import numpy_helper
 
 from isomorph.core.model import Quantization
 from isomorph.frameworks.onnx.declared_types import declared_types, of_proto
-from isomorph.frameworks.onnx.eval_attributes import Read, dense
+from isomorph.frameworks.onnx.eval_attributes import Read
 from isomorph.frameworks.onnx.eval_program import Compiler
+from isomorph.frameworks.onnx.stored_tensors import dense
 from isomorph.kernels.quantized import requantize
 from isomorph.oracle import evaluator as oracle
 from isomorph.oracle.call import Call

@@ -7,12 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from isomorph.frameworks.onnx.external_data import is_external, locate, mapped
 from isomorph.frameworks.onnx.lazy_weights import Left, outlined
 from isomorph.frameworks.onnx.scope import graphs
-from isomorph.frameworks.onnx.stored_tensors import inline_array
+from isomorph.frameworks.onnx.stored_tensors import dense, inline_array
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -55,7 +53,7 @@ class OnnxModel:
         """The value of a top-level initializer; a view of the file for external data."""
         tensor = self.stored[name]
         if hasattr(tensor, "indices"):
-            return dense(tensor, self)
+            return dense(tensor, self.array)
         return self.array(tensor)
 
     def array(self, tensor: Any) -> Array:  # noqa: ANN401
@@ -84,18 +82,6 @@ def _stored(proto: Any) -> dict[str, Any]:  # noqa: ANN401
     stored = {tensor.name: tensor for tensor in proto.graph.initializer}
     stored.update({sparse.values.name: sparse for sparse in proto.graph.sparse_initializer})
     return stored
-
-
-def dense(sparse: Any, model: OnnxModel) -> Array:  # noqa: ANN401
-    """A sparse tensor written out."""
-    values, indices = model.array(sparse.values), model.array(sparse.indices)
-    shape = tuple(int(size) for size in sparse.dims)
-    whole = np.zeros(shape, values.dtype)
-    if indices.ndim == 1:
-        whole.reshape(-1)[indices] = values
-    else:
-        whole[tuple(indices.T)] = values
-    return whole
 
 
 def stored_tensors(proto: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401

@@ -64,18 +64,6 @@ def check_feed(name: str, value: Value, spec: TensorSpec | None) -> None:
         )
 
 
-def same_bits(left: Value, right: Value) -> bool:
-    """Whether two arrays are equal to the last bit, NaN and signed zeros included."""
-    if not isinstance(left, np.ndarray) or not isinstance(right, np.ndarray):
-        return False
-    if left.dtype != right.dtype or left.shape != right.shape:
-        return False
-    if left.dtype.kind in "OUS":
-        return bool(np.array_equal(left, right))
-    one, other = (np.ascontiguousarray(side).reshape(-1).view(np.uint8) for side in (left, right))
-    return bool(np.array_equal(one, other))
-
-
 def feedable(value: Value) -> bool:
     """Whether ONNX Runtime takes this value from Python without a copy or a guess."""
     if not isinstance(value, np.ndarray):

@@ -99,7 +99,8 @@ class OnnxSession:
 
     def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
         """Compute ``fetch`` from ``feeds``; both may name any top-level tensor."""
-        from isomorph.frameworks.onnx.ort_values import as_value, check_feed, same_bits
+        from isomorph.frameworks.onnx.ort_values import as_value, check_feed
+        from isomorph.store.dtypes import same_bits
 
         if noise is not None:
             raise UsageError("NO_NOISE", "only an oracle can be disturbed, not ONNX Runtime")

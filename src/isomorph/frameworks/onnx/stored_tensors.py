@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -131,3 +132,15 @@ def unpacked(packed: Array, data_type: int, shape: tuple[int, ...]) -> Array:
         # Sign-extend: ml_dtypes reads the low bits, but comparisons of bytes should agree too.
         codes = (codes << (8 - bits)).view(np.int8) >> (8 - bits)
     return np.asarray(np.ascontiguousarray(codes).view(target).reshape(shape))
+
+
+def dense(sparse: Any, read: Callable[[Any], Array]) -> Array:  # noqa: ANN401
+    """A sparse tensor with its zeros written out; ``read`` returns the array of a tensor."""
+    values, indices = read(sparse.values), read(sparse.indices)
+    shape = tuple(int(size) for size in sparse.dims)
+    full = np.zeros(shape, values.dtype)
+    if indices.ndim == 1:
+        full.reshape(-1)[indices] = values
+    else:
+        full[tuple(indices.T)] = values
+    return full

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.core.errors import IsomorphError, RuntimeFailedError
+from isomorph.core.errors import IsomorphError, RuntimeFailedError, message_lines
 from isomorph.core.settings import thread_count
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ class Compiled:
     def run(self, feeds: Mapping[str, Array], *, file: str) -> dict[str, Array]:
         """Every output; an input that the compiler found useless is not fed."""
         given = {
-            # NumPy alone would make a vector of a scalar.
-            place: np.ascontiguousarray(feeds[name]).reshape(np.shape(feeds[name]))
+            # Unlike ascontiguousarray, this makes no vector of a scalar.
+            place: np.asarray(feeds[name], order="C")
             for name, place in self._places.items()
             if name in feeds
         }
@@ -136,5 +136,4 @@ def refused(error: Exception, file: str) -> IsomorphError:
 
 
 def _message(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return "\n".join(lines[:8]) or type(error).__name__
+    return "\n".join(message_lines(error)[:8]) or type(error).__name__

@@ -25,9 +25,8 @@ from isomorph.frameworks.pytorch.float64_steps import (
 from isomorph.frameworks.pytorch.interpreter import (
     Values,
     call_target,
+    enter_body,
     execute,
-    planner_of,
-    starting_values,
 )
 from isomorph.frameworks.pytorch.op_noise import disturbed, rounds_nothing, stored
 from isomorph.frameworks.pytorch.program import Program, Step, replace_refs
@@ -212,13 +211,8 @@ class OracleRun:
     def _body_runner(self, *, data: bool) -> Any:  # noqa: ANN401
         def run_body(body: Program, given: Sequence[Any]) -> list[Any]:
             self.entries += 1
-            planner = self.planners.get(body.name)
-            if planner is None:
-                planner = self.planners[body.name] = planner_of(body)
-            fed = dict(zip(body.inputs, given, strict=True))
-            plan = planner.plan(frozenset(fed), tuple(name for name in body.outputs if name))
-            start = starting_values(body, fed, plan, body.constants)
-            steps = data_steps(plan.steps, set(fed) if data else set())
+            plan, start = enter_body(body, given, self.planners)
+            steps = data_steps(plan.steps, set(body.inputs) if data else set())
             evaluate = self.evaluator(body, steps, f"{body.name}{self.entries}")
             fetched = execute(plan, start, body.outputs, evaluate)
             return [fetched.get(name) for name in body.outputs]

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from isomorph.core.errors import IsomorphError, RuntimeFailedError
+from isomorph.core.errors import IsomorphError, RuntimeFailedError, message_lines
 from isomorph.core.last_node import leave
 from isomorph.frameworks.pytorch.in_place_ops import written_places
 from isomorph.frameworks.pytorch.program import Program, Step, operator_name, replace_refs
@@ -99,13 +99,28 @@ def _copy(value: Any) -> Any:  # noqa: ANN401
 
 def failed(step: Step, error: Exception) -> IsomorphError:
     """The message of torch itself, with the operator and the node it belongs to."""
-    message = str(error).strip().splitlines()
+    message = message_lines(error)
     return RuntimeFailedError(
         "RUNTIME_FAILED",
         f"torch could not compute {operator_name(step.target)}",
         where=f"node {step.name}",
         why=message[0] if message else type(error).__name__,
     )
+
+
+def enter_body(
+    body: Program, given: Sequence[Any], planners: dict[str, Planner[str, Step]]
+) -> tuple[Plan, Values]:
+    """The plan of a body that is given these inputs, and the values it starts with.
+
+    The planner of a body is made once and kept in ``planners``.
+    """
+    if body.name not in planners:
+        planners[body.name] = planner_of(body)
+    values = dict(zip(body.inputs, given, strict=True))
+    wanted = tuple(name for name in body.outputs if name)
+    plan = planners[body.name].plan(frozenset(values), wanted)
+    return plan, starting_values(body, values, plan, body.constants)
 
 
 def starting_values(

@@ -15,7 +15,13 @@ from typing import Any
 
 import torch
 
-from isomorph.core.errors import IsomorphError, RefusedError, UnreadableModelError, UsageError
+from isomorph.core.errors import (
+    IsomorphError,
+    RefusedError,
+    UnreadableModelError,
+    UsageError,
+    message_lines,
+)
 from isomorph.core.model import LoadFact
 from isomorph.frameworks.pytorch.archive import (
     holds_traced_inputs,
@@ -277,8 +283,8 @@ def unreadable(path: Path, error: Exception) -> UnreadableModelError:
 
 
 def _first_line(error: BaseException) -> str:
-    lines = [line for line in str(error).strip().splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0].strip()}" if lines else type(error).__name__
+    lines = message_lines(error)
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
 def _first_and_last_line(error: BaseException) -> str:

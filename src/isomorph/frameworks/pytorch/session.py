@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from isomorph.core.cutting import outputs_only
-from isomorph.core.errors import RuntimeFailedError, UsageError
+from isomorph.core.errors import RuntimeFailedError, UsageError, message_lines
 from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.frameworks.pytorch.arrays import is_float, to_array, to_tensor
 from isomorph.frameworks.pytorch.control_flow import is_control, refuse_unsupported, run_control
@@ -18,6 +18,7 @@ from isomorph.frameworks.pytorch.in_place_ops import written_places
 from isomorph.frameworks.pytorch.interpreter import (
     Values,
     call_target,
+    enter_body,
     execute,
     planner_of,
     starting_values,
@@ -140,12 +141,7 @@ class TorchSession:
         return call_target(step, arguments, named)
 
     def _run_body(self, body: Program, given: Sequence[Any]) -> list[Any]:
-        planner = self._bodies.get(body.name)
-        if planner is None:
-            planner = self._bodies[body.name] = planner_of(body)
-        values = dict(zip(body.inputs, given, strict=True))
-        plan = planner.plan(frozenset(values), tuple(name for name in body.outputs if name))
-        start = starting_values(body, values, plan, body.constants)
+        plan, start = enter_body(body, given, self._bodies)
         fetched = execute(plan, start, body.outputs, self._evaluate)
         return [fetched.get(name) for name in body.outputs]
 
@@ -287,7 +283,7 @@ def _refuse_other_sizes(program: Program, values: Mapping[str, Any]) -> None:
 
 
 def _failed(error: Exception) -> RuntimeFailedError:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = message_lines(error)
     return RuntimeFailedError(
         "RUNTIME_FAILED", "torch could not run the model",
         why=lines[0] if lines else type(error).__name__,

@@ -15,6 +15,7 @@ from isomorph.frameworks.pytorch.export import Example, export
 from isomorph.frameworks.pytorch.interpreter import (
     Plan,
     call,
+    enter_body,
     execute,
     planner_of,
     starting_values,
@@ -143,9 +144,7 @@ def _runs(step: Step, mark: Body) -> Callable[..., tuple[Any, ...]]:
 
 
 def _run(body: Program, given: Sequence[Any]) -> tuple[Any, ...]:
-    values = dict(zip(body.inputs, given, strict=True))
-    plan = planner_of(body).plan(frozenset(values), tuple(name for name in body.outputs if name))
-    start = starting_values(body, values, plan, body.constants)
+    plan, start = enter_body(body, given, {})
     found = execute(plan, start, body.outputs, _evaluate)
     return tuple(found[name] for name in body.outputs if name)
 

@@ -13,7 +13,7 @@ from tensorflow.python.eager import execute as eager
 from tensorflow.python.framework import kernels, op_def_registry
 from tensorflow.python.framework.errors_impl import OpError
 
-from isomorph.core.errors import RuntimeFailedError
+from isomorph.core.errors import RuntimeFailedError, message_lines
 from isomorph.oracle.noise import Array
 
 WIDER = {"float16": "float64", "bfloat16": "float64", "float32": "float64",
@@ -42,7 +42,7 @@ def execute(
 def failed(node: str, op: str, error: Exception) -> RuntimeFailedError:
     """The error for a node that could not be computed."""
     message = error.message if isinstance(error, OpError) else str(error)
-    lines = [line.strip() for line in str(message).splitlines() if line.strip()]
+    lines = message_lines(message)
     return RuntimeFailedError(
         "NODE_FAILED",
         "the oracle could not compute a node",

@@ -12,7 +12,7 @@ from typing import Any
 import tensorflow as tf
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-from isomorph.core.errors import IsomorphError, UnreadableModelError
+from isomorph.core.errors import IsomorphError, UnreadableModelError, message_lines
 from isomorph.core.untrusted_json import read_json
 from isomorph.frameworks.tensorflow.assemble import assemble
 from isomorph.frameworks.tensorflow.callables import from_keras, from_saved_model
@@ -180,5 +180,5 @@ def unreadable(path: Path, error: Exception, *, also: str = "") -> UnreadableMod
 
 
 def _first_line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = message_lines(error)
     return f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__

@@ -10,7 +10,12 @@ import numpy as np
 import tensorflow as tf
 
 from isomorph.core.cutting import outputs_only
-from isomorph.core.errors import RuntimeFailedError, UnreadableModelError, UsageError
+from isomorph.core.errors import (
+    RuntimeFailedError,
+    UnreadableModelError,
+    UsageError,
+    message_lines,
+)
 from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.frameworks.tensorflow.cut import Cut, cut
 from isomorph.frameworks.tensorflow.function_library import Library
@@ -168,7 +173,7 @@ def _failures() -> Iterator[None]:
 
 
 def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = message_lines(error)
     own = [line for line in lines if not line.startswith(("Detected at node", "Graph execution"))]
     return (own or lines or [type(error).__name__])[0][:300]
 

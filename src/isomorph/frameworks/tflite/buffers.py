@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import ml_dtypes
 import numpy as np
 
 from isomorph.frameworks.tflite.sparse_constants import densified
+from isomorph.oracle.dtypes import numpy_dtype
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -28,13 +28,6 @@ HANDLES = frozenset({"resource", "variant"})
 """Types that stand for a thing inside the interpreter and have no value."""
 
 _PACKED = {"int4": 4, "uint4": 4, "int2": 2}
-
-
-def numpy_dtype(name: str) -> np.dtype[Any]:
-    """The NumPy type of a neutral name; strings are objects."""
-    if name == "string":
-        return np.dtype(object)
-    return np.dtype(getattr(ml_dtypes, name, name))
 
 
 def stored_bytes(dtype: str, shape: tuple[int, ...]) -> int | None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isomorph.core.digest import constant_of
 from isomorph.core.model import Constant, Graph, Node, Quantization, Source, TensorSpec
-from isomorph.frameworks.tflite.buffers import HANDLES, numpy_dtype
+from isomorph.frameworks.tflite.buffers import HANDLES
 from isomorph.frameworks.tflite.op_names import neutral
 from isomorph.frameworks.tflite.program import ABSENT
+from isomorph.oracle.dtypes import numpy_dtype
 
 if TYPE_CHECKING:
     from isomorph.frameworks.tflite.program import (
@@ -114,14 +116,7 @@ def _constant(
         return constant_of(tensor.name, np.zeros(tensor.shape, numpy_dtype(tensor.dtype)))
     seen = known.get(tensor.buffer)
     if seen is not None and (seen.dtype, seen.shape) == (tensor.dtype, tensor.shape):
-        return Constant(
-            name=tensor.name,
-            dtype=seen.dtype,
-            shape=seen.shape,
-            digest=seen.digest,
-            value_digest=seen.value_digest,
-            values=seen.values,
-        )
+        return replace(seen, name=tensor.name)
     array = program.array(tensor)
     assert array is not None, "only stored tensors are constants"
     made = constant_of(tensor.name, array, body=body)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from isomorph.core.errors import UnreadableModelError
+from isomorph.core.errors import UnreadableModelError, listed
 from isomorph.frameworks.tflite.eval_control import RULES
 from isomorph.frameworks.tflite.op_facts import (
     AS_STORED,
@@ -200,13 +200,8 @@ def _refuse_unsupported(parts: Sequence[Part], file: str | None) -> None:
             "UNSUPPORTED_OP",
             "the oracle has no definition of an operator",
             file=file,
-            where="; ".join(f"{op} at {_some(names)}" for op, names in missing.items()),
+            where="; ".join(f"{op} at {listed(names)}" for op, names in missing.items()),
             why="it is a custom operator, or a builtin one that we have no kernel for",
             fix="define it with isomorph.op and --ops, or convert the model with "
             "builtin operators only",
         )
-
-
-def _some(names: Sequence[str], limit: int = 5) -> str:
-    more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return ", ".join(names[:limit]) + more

@@ -19,13 +19,15 @@ import numpy as np
 from isomorph.core.cutting import unfed_inputs
 from isomorph.core.errors import UsageError
 from isomorph.core.trace import Capabilities, Environment, Noise
-from isomorph.frameworks.tflite.buffers import HANDLES, numpy_dtype
+from isomorph.frameworks.tflite.buffers import HANDLES
 from isomorph.frameworks.tflite.cut import Cutter, Slice
 from isomorph.frameworks.tflite.errors import opening_failed, running_failed
 from isomorph.frameworks.tflite.fetch_batches import batches
 from isomorph.frameworks.tflite.flatbuffer_writer import build
 from isomorph.frameworks.tflite.interpreter import Opening, Settings
-from isomorph.frameworks.tflite.tensor_values import fitted, same_bits
+from isomorph.frameworks.tflite.tensor_values import fitted
+from isomorph.oracle.dtypes import numpy_dtype
+from isomorph.store.dtypes import same_bits
 from isomorph.store.spill import byte_budget, spilled
 
 if TYPE_CHECKING:

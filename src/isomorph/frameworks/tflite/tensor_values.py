@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.errors import UsageError
-from isomorph.frameworks.tflite.buffers import numpy_dtype
+from isomorph.oracle.dtypes import numpy_dtype
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -49,13 +49,3 @@ def _small_limits(dtype: str) -> Any:  # noqa: ANN401
     import ml_dtypes
 
     return ml_dtypes.iinfo(numpy_dtype(dtype))
-
-
-def same_bits(left: Array, right: Array | None) -> bool:
-    """Whether two arrays are equal to the last bit, NaN and signed zeros included."""
-    if right is None or left.dtype != right.dtype or left.shape != right.shape:
-        return False
-    if left.dtype.kind == "O":
-        return bool(np.array_equal(left, right))
-    one, other = (np.ascontiguousarray(side).reshape(-1).view(np.uint8) for side in (left, right))
-    return bool(np.array_equal(one, other))

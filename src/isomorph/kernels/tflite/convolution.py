@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from isomorph.kernels.data_movement import integers
@@ -64,18 +66,26 @@ def conv_3d(call: Call, x: Array, w: Array, b: Array | None = None) -> Array:
 def _convolved(  # noqa: PLR0917
     call: Call, x: Array, w: Array, b: Array | None, groups: int, axes: tuple[str, ...]
 ) -> Array:
-    y = standard(
+    return _by_standard(
         call,
         "Conv",
-        channels_first(x),
-        np.ascontiguousarray(w),
-        b,
-        version=11,
+        (x, w, b),
         group=groups,
         auto_pad=auto_pad(call),
         strides=strides(call, axes),
         dilations=_dilations(call, axes),
     )
+
+
+def _by_standard(
+    call: Call,
+    op: str,
+    operands: tuple[Array, Array, Array | None],
+    **attributes: Any,  # noqa: ANN401
+) -> Array:
+    """ONNX's convolution of an image with its channels last, and the fused activation."""
+    x, w, b = operands
+    y = standard(call, op, channels_first(x), np.ascontiguousarray(w), b, version=11, **attributes)
     return fused(call, channels_last(y))
 
 
@@ -112,15 +122,7 @@ def _spread(  # noqa: PLR0917
         begin.append(missing // 2)
         full = steps[axis] * (x.shape[1 + axis] - 1) + reach
         end.append(full - begin[-1] - target)
-    y = standard(
-        call,
-        "ConvTranspose",
-        channels_first(x),
-        np.ascontiguousarray(w),
-        b,
-        version=11,
-        strides=steps,
-        dilations=dilations,
-        pads=(*begin, *end),
+    pads = (*begin, *end)
+    return _by_standard(
+        call, "ConvTranspose", (x, w, b), strides=steps, dilations=dilations, pads=pads
     )
-    return fused(call, channels_last(y))

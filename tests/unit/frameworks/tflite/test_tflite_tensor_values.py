@@ -5,7 +5,8 @@ import pytest
 
 from isomorph.core.errors import UsageError
 from isomorph.frameworks.tflite.program import TfliteQuantization, TfliteTensor
-from isomorph.frameworks.tflite.tensor_values import fitted, quantized, same_bits
+from isomorph.frameworks.tflite.tensor_values import fitted, quantized
+from isomorph.store.dtypes import same_bits
 
 
 def tensor(dtype, quantization=None):
