@@ -6,14 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from isomorph import registry
-from isomorph.converters._tf2onnx import (
-    CURES,
-    INSTALL,
-    NEWEST_OPSET,
-    PACKAGES,
-    failing_loudly,
-    handled,
-)
+from isomorph.converters import _tf2onnx
+from isomorph.converters._tf2onnx import NEWEST_OPSET, failing_loudly, handled
 from isomorph.core.conversion import AS_IS, Order
 from isomorph.core.lazy import require
 
@@ -24,10 +18,10 @@ class TensorflowToOnnx:
     name = "tensorflow_to_onnx"
     source, target, suffix = "tensorflow", "onnx", ".onnx"
     widths = frozenset({AS_IS})
-    packages, install = PACKAGES, INSTALL
+    packages, install = _tf2onnx.PACKAGES, _tf2onnx.INSTALL
     worker = "tensorflow"
     rank, named = 0, False
-    cures = CURES
+    cures = _tf2onnx.CURES
     loses = ("gradients and training mode", "layers, losses and custom objects of Keras")
 
     def abilities(self) -> dict[str, object]:

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from isomorph.converters._tf2onnx import (
-    CURES,
-    INSTALL,
-    NEWEST_OPSET,
-    PACKAGES,
-    failing_loudly,
-    handled,
-)
+from isomorph.converters import _tf2onnx
+from isomorph.converters._tf2onnx import NEWEST_OPSET, failing_loudly, handled
 from isomorph.core.conversion import AS_IS, Order
 from isomorph.core.lazy import require
 
@@ -22,10 +16,10 @@ class TfliteToOnnx:
     name = "tflite_to_onnx"
     source, target, suffix = "tflite", "onnx", ".onnx"
     widths = frozenset({AS_IS})
-    packages, install = PACKAGES, INSTALL
+    packages, install = _tf2onnx.PACKAGES, _tf2onnx.INSTALL
     worker = "tensorflow"
     rank, named = 0, False
-    cures = CURES
+    cures = _tf2onnx.CURES
     loses = ("metadata and signatures of the flatbuffer",)
 
     def abilities(self) -> dict[str, object]:
