@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from isomorph.api.environment import check_config, open_loader, trusted_names
+from isomorph.api.environment import check_config, open_loader, sample_set, trusted_names
 from isomorph.api.option_keywords import with_keywords
 from isomorph.api.options import CheckOptions
 from isomorph.api.repeat import check_request
 from isomorph.core.budgets import stated_budgets
+from isomorph.core.errors import UsageError
 
 if TYPE_CHECKING:
     from isomorph.api.option_keywords import CheckKeywords
@@ -50,21 +51,15 @@ def check(
     of its fields, and the fields of its runtime and limits, can be given as a keyword instead.
     """
     from isomorph.checking.interrupt import report_interrupted_load
-    from isomorph.core.errors import UsageError
     from isomorph.store.baselines import read_baseline
 
     options = with_keywords(options or CheckOptions(), keywords)
     # Read first, so that a broken file fails before the check.
     accepted = None if options.baseline is None else read_baseline(Path(options.baseline))
-    if options.only_given and inputs is None and data is None:
-        raise UsageError(
-            "NOTHING_GIVEN",
-            "the question is restricted to the given inputs, and none are given",
-            fix="give them with --inputs or --data, or leave out --only-given",
-        )
-    samples, metric = _test_set(data, inputs, options, trust=trust)
+    samples, metric = _given_samples(data, inputs, options, trust=trust)
+    example = inputs
     if samples is not None and not all(map(_is_file, (reference, candidate))):
-        inputs = samples.files[0]  # live models are traced with the first sample
+        example = samples.files[0]  # live models are traced with the first sample
     budgets = stated_budgets(budget)
     config = check_config(
         options,
@@ -87,7 +82,7 @@ def check(
             trust=trust,
             in_process=in_process,
             runtime=options.runtime,
-            inputs=inputs,
+            inputs=example,
             on_progress=progress,
             handles=loaded,
         ) as loader,
@@ -103,29 +98,28 @@ def check(
     return apply_baseline(report, options.baseline, accepted, options.pair)
 
 
-def _test_set(
+def _given_samples(
     data: str | Path | None,
     inputs: Any,  # noqa: ANN401
     options: CheckOptions,
     *,
     trust: bool,
 ) -> tuple[DataSet | None, UserMetric | None]:
-    from isomorph.core.errors import UsageError
-    from isomorph.inputs.data_sets import data_set
+    """The test set and the metric over it, where these are given."""
     from isomorph.measure.user_metric import user_metric
 
-    if data is None:
-        if options.metric is None:
-            return None, None
-        raise UsageError("BAD_OPTION", "a metric needs samples", fix="give them with --data")
-    if inputs is not None:
+    if options.only_given and inputs is None and data is None:
         raise UsageError(
-            "BAD_OPTION", "--inputs and --data are both given", fix="give one sample, or many"
+            "NOTHING_GIVEN",
+            "the question is restricted to the given inputs, and none are given",
+            fix="give them with --inputs or --data, or leave out --only-given",
         )
-    metric = None if options.metric is None else user_metric(options.metric, trust=trust)
+    if data is None and options.metric is not None:
+        raise UsageError("BAD_OPTION", "a metric needs samples", fix="give them with --data")
     # Arrays that no input takes are an error, unless a metric may use them, as labels.
-    memory = options.runtime.limits.memory
-    return data_set(Path(data), memory=memory, spare=metric is not None), metric
+    memory, spare = options.runtime.limits.memory, options.metric is not None
+    samples = sample_set(data, inputs, memory=memory, spare=spare)
+    return samples, None if options.metric is None else user_metric(options.metric, trust=trust)
 
 
 def _is_file(source: Any) -> bool:  # noqa: ANN401

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from isomorph.api.environment import load_options, open_loader, trusted_names
+from isomorph.api.environment import load_options, open_loader, sample_set, trusted_names
 from isomorph.api.option_keywords import with_keywords
 from isomorph.api.options import ConvertOptions, RuntimeOptions
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from isomorph.api.option_keywords import ConvertKeywords
     from isomorph.api.options import Progress
     from isomorph.core.conversion import Conversion, Route
-    from isomorph.inputs.data_sets import DataSet
 
 
 def convert(
@@ -51,7 +50,7 @@ def convert(
 
     options = with_keywords(options or ConvertOptions(), keywords)
     limits, sizes, state = options.limits, options.sizes, options.state
-    samples = _samples(data, inputs, limits.memory)
+    samples = sample_set(data, inputs, memory=limits.memory)
     recorded = {"data": data, "inputs": inputs, "dims": dims, "sizes": sizes, "seed": seed}
     recorded |= {"state": state, "memory": limits.memory, "timeout": limits.timeout}
     request = conversion_request(
@@ -111,20 +110,3 @@ def routes(
     factory = source_kind(str(source)) == "factory"
     framework = "pytorch" if factory else identify(Path(source))
     return planned(framework, request.target, request.width, request.via)
-
-
-def _samples(
-    data: str | Path | None,
-    inputs: Any,  # noqa: ANN401
-    memory: int | None,
-) -> DataSet | None:
-    from isomorph.core.errors import UsageError
-    from isomorph.inputs.data_sets import data_set
-
-    if data is None:
-        return None
-    if inputs is not None:
-        raise UsageError(
-            "BAD_OPTION", "--inputs and --data are both given", fix="give one sample, or many"
-        )
-    return data_set(Path(data), memory=memory)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from isomorph.api.options import Progress
     from isomorph.checking.config import CheckConfig
     from isomorph.checking.loader import Loader
+    from isomorph.inputs.data_sets import DataSet
     from isomorph.inputs.feeds import Sample
     from isomorph.sessions.host import Host
     from isomorph.sessions.model_handle import ModelHandle
@@ -36,6 +37,25 @@ def check_config(
     names = {each.name for each in fields(CheckConfig)} & {each.name for each in fields(kind)}
     taken = {name: getattr(options, name) for name in names}
     return CheckConfig(**{**taken, "layouts": options.axis_orders, **stated})
+
+
+def sample_set(
+    data: str | Path | None,
+    inputs: Any,  # noqa: ANN401
+    *,
+    memory: int | None,
+    spare: bool = False,
+) -> DataSet | None:
+    """The samples of a folder or file; ``spare`` allows arrays that no input takes."""
+    from isomorph.inputs.data_sets import data_set
+
+    if data is None:
+        return None
+    if inputs is not None:
+        raise UsageError(
+            "BAD_OPTION", "--inputs and --data are both given", fix="give one sample, or many"
+        )
+    return data_set(Path(data), memory=memory, spare=spare)
 
 
 def trusted_names(*sources: object, trust: bool) -> tuple[str, ...]:

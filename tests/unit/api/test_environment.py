@@ -4,6 +4,7 @@ from dataclasses import fields
 
 import pytest
 
+from isomorph import api
 from isomorph.api.environment import check_config, load_options, trusted_names
 from isomorph.api.options import CheckOptions
 from isomorph.checking.config import CheckConfig
@@ -41,3 +42,22 @@ def test_other_verbs_leave_the_options_of_a_check_alone():
 def test_only_trusted_models_are_named():
     assert trusted_names("a.pt", None, trust=True) == ("a.pt",)
     assert trusted_names("a.pt", trust=False) == ()
+
+
+@pytest.mark.parametrize(
+    ("keywords", "code"),
+    [
+        ({"only_given": True}, "NOTHING_GIVEN"),
+        ({"metric": "scores:top1"}, "BAD_OPTION"),
+        ({"inputs": "x.npz", "data": "samples"}, "BAD_OPTION"),
+    ],
+)
+def test_samples_that_do_not_fit_are_refused_before_a_model_is_loaded(keywords, code):
+    with pytest.raises(UsageError) as caught:
+        api.check("reference.onnx", "candidate.onnx", **keywords)
+    assert caught.value.code == code
+
+
+def test_a_conversion_takes_inputs_or_a_test_set():
+    with pytest.raises(UsageError, match="--inputs and --data are both given"):
+        api.convert("model.onnx", "model.tflite", inputs="x.npz", data="samples")
