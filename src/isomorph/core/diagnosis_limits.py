@@ -80,6 +80,14 @@ QUANTIZED_AXES = 5
 """Axes that are tried for the scales of a quantizer: batch, channels and three of space. Beyond:
 the cause may be named as unknown."""
 
+CONSTANT_DEPTH = 16
+"""Nodes that are followed back to learn whether a tensor depends on constants alone. Beyond: it
+counts as data, and none of its constants is tried."""
+
+PARAMETER_ELEMENTS = 16
+"""Elements up to which a constant of a node counts as a parameter, which other frameworks keep as
+an attribute, unless the reference has a constant of the same size. Beyond: it counts as a weight."""
+
 WASTED_STEPS = 2**7
 """Steps of a quantizer below which its range is called wasted: half of what eight bits have. It
 only chooses the words of a finding whose quantizer is coarser than it has to be."""

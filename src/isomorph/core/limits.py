@@ -316,6 +316,24 @@ TRIED_WEIGHTS = Limit(
 )
 """Weights of the model times trials. Beyond: the input that shows a difference may be missed."""
 
+# What a report holds
+
+QUANTIZED_TENSORS = 300
+"""Quantized tensors that are measured unless the user asks for all. Beyond: the report lists their
+parameters alone, and says so."""
+
+KEPT_IN_FLOAT = (3, 128)
+"""Least and most quantized tensors that are tried in float, the worst first, each by a float64 run
+of the model. Beyond: the gain of the others is not in the table."""
+
+KEPT_IN_FLOAT_WEIGHTS = 1 << 28
+"""Weights that are read in all these runs together. Beyond: fewer tensors of a large model are
+tried, and at least as many as above."""
+
+REPORTED_INPUT_BYTES = 4 << 20
+"""Bytes of an input that shows a difference, up to which the report holds its values. Beyond: the
+report states how it is made."""
+
 # What a conversion stores otherwise
 
 UNDERFLOW_ELEMENTS = 4096

@@ -116,6 +116,25 @@ INPUT_SCALES = (1.0, 4.0, 16.0, 64.0)
 """Factors of the given inputs with which a difference is searched for: powers of four up to where
 activations saturate."""
 
+# Why a node is wrong, and what repairs it
+
+GRID_REACH = 2.0
+"""Steps of a grid by which a quantized weight may be off: half a step is what rounding costs, on
+either side, and as much again where it went through another grid."""
+
+MUCH_LESS_LOSS = 4.0
+"""How many times less a quantized node must lose for a change to be what it lacked. What is left
+then is the loss of earlier nodes and of its own grid; a change that is not it leaves most of the
+error."""
+
+WHOLE_MODEL_NODES = 4
+"""Nodes that a patch may put back even where the reference has no other: so many may be all that a
+small model has. More would hand the reference back."""
+
+MUCH_WORSE = 2.0
+"""Factor by which an output may get worse in one round of repair: two faults may have hidden each
+other. The repaired model is proven in the end, whatever happened between."""
+
 # The budget of an output
 
 DRAWS = 10

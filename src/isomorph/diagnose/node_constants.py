@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.diagnosis_limits import CONSTANT_DEPTH, PARAMETER_ELEMENTS
 from isomorph.core.ops import RANDOM
 from isomorph.match.topology import Topology
 
-_PARAMETERS = 16
 _UNDOING = (("Mul", "Div"), ("Add", "Sub"))
 """Operators that are each other's with the inverse of a constant."""
 
@@ -58,7 +58,7 @@ def _fixed(graph: Graph, name: str, makers: dict[str, Node], depth: int = 0) -> 
     if name in graph.constants:
         return True
     maker = makers.get(name)
-    if maker is None or depth > 16 or maker.op in RANDOM:
+    if maker is None or depth > CONSTANT_DEPTH or maker.op in RANDOM:
         return False
     return all(_fixed(graph, each, makers, depth + 1) for each in maker.inputs if each)
 
@@ -94,7 +94,7 @@ def weights(context: FaultContext, names_: Sequence[str]) -> list[str]:
     for name in names_:
         shape = context.candidate.constants[name].shape
         size = int(np.prod(shape))
-        if size > _PARAMETERS or (shape and size in sizes):
+        if size > PARAMETER_ELEMENTS or (shape and size in sizes):
             found.append(name)
     return found
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from isomorph.core.patch import AddConstant, AddNode, Edit, Patch
 from isomorph.core.repair_limits import ORIGINAL_NODES
+from isomorph.core.stated_numbers import WHOLE_MODEL_NODES
 from isomorph.diagnose.parameters import dtype_of, unused_name
 from isomorph.match.topology import Topology
 from isomorph.measure.precision import quantized
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
-
-_FEW = 4
-"""So many may be all that a model has."""
 
 
 def original_nodes(context: FaultContext) -> Iterator[Patch]:
@@ -57,7 +55,7 @@ class _Copy:
             return None
         order = [node for node in self.context.reference.nodes if node.name in self.nodes]
         total = sum(bool(self.topology.sources(node)) for node in self.context.reference.nodes)
-        if len(order) > _FEW and len(order) >= total:
+        if len(order) > WHOLE_MODEL_NODES and len(order) >= total:
             return None  # that would be the reference itself
         self.made[target] = self.context.tensor
         return [*self.constants.values(), *(self._copied(node) for node in order)]

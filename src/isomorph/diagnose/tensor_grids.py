@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.patch import Patch, SetConstant
+from isomorph.core.stated_numbers import GRID_REACH, MUCH_LESS_LOSS
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.constant_diff import difference, lesser_part
 from isomorph.diagnose.folded_constants import folded
@@ -23,10 +24,6 @@ if TYPE_CHECKING:
 
 _READING = "DequantizeLinear"
 _LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul", "FullyConnected"})
-BETTER = 4.0
-"""How much less a quantized place must lose for a change to be what it lacked."""
-_REACH = 2.0
-"""In steps: half of one is what rounding costs, on either side, and as much again for another."""
 
 
 def readers(context: FaultContext) -> list[Node]:
@@ -101,7 +98,7 @@ def misread_weight(context: FaultContext) -> tuple[str, str, str] | None:
             if right.size == wrong.size and right.ndim >= min(wrong.ndim, 2)
             for placed in weight_arrangements(right, wrong.shape)
         ]
-        off = [bool(np.any(np.abs(wrong - placed) > _REACH * steps)) for placed in choices]
+        off = [bool(np.any(np.abs(wrong - placed) > GRID_REACH * steps)) for placed in choices]
         for placed in (each for each, wrong in zip(choices, off, strict=True) if wrong):
             # An earlier loss can hide that it restores the node; that every number is the right one
             # times one factor is no accident, unless the factor was worked in.
@@ -128,7 +125,7 @@ def _much_nearer(context: FaultContext, stored: str, made: str, placed: Array) -
     if found is None or found.shape != context.right.shape:
         return False
     return (
-        BETTER * rms_and_peak(context.right, found)[0]
+        MUCH_LESS_LOSS * rms_and_peak(context.right, found)[0]
         <= rms_and_peak(context.right, context.wrong)[0]
     )
 
@@ -177,7 +174,7 @@ def _weights(context: FaultContext) -> Iterator[Array]:
 def _multiple(wrong: Array, right: Array, steps: Array) -> float | None:
     """The one factor between all numbers, up to what quantizing them costs."""
     factor = float(np.vdot(wrong, right)) / (float(np.vdot(right, right)) or 1.0)
-    near = np.all(np.abs(wrong - factor * right) <= _REACH * steps)
+    near = np.all(np.abs(wrong - factor * right) <= GRID_REACH * steps)
     return factor if factor > 0 and near else None
 
 
@@ -188,9 +185,9 @@ def _channels_rescaled(wrong: Array, right: Array, steps: Array) -> int:
         return 0
     power = np.sum(np.square(right), axis=others, keepdims=True)
     factor = np.sum(wrong * right, axis=others, keepdims=True) / np.where(power > 0, power, 1.0)
-    if np.any(factor <= 0) or np.any(np.abs(wrong - factor * right) > _REACH * steps):
+    if np.any(factor <= 0) or np.any(np.abs(wrong - factor * right) > GRID_REACH * steps):
         return 0
-    off = np.abs((factor - 1.0) * right) > _REACH * steps
+    off = np.abs((factor - 1.0) * right) > GRID_REACH * steps
     return int(np.count_nonzero(np.any(off, axis=others)))
 
 
@@ -198,7 +195,7 @@ def _grid_change(wrong: Array, right: Array, steps: Array) -> tuple[str, str]:
     """What happened to the integers, up to the half step that quantizing them costs."""
     gaps = (wrong - right) / steps
     turned = 256.0 * np.rint(gaps / 256.0)
-    if np.any(turned) and np.all(np.abs(gaps - turned) <= _REACH):
+    if np.any(turned) and np.all(np.abs(gaps - turned) <= GRID_REACH):
         return "int8 is read as uint8 or the reverse", "quantization"
     factor = _multiple(wrong, right, steps)
     if factor is not None:
@@ -207,9 +204,9 @@ def _grid_change(wrong: Array, right: Array, steps: Array) -> tuple[str, str]:
     if rescaled:
         return f"the scales of {rescaled} of {steps.size} channels are off", "quantization"
     shift = float(np.median(gaps))
-    if np.all(np.abs(gaps - shift) <= _REACH):
+    if np.all(np.abs(gaps - shift) <= GRID_REACH):
         return f"they are shifted by {shift:.0f} steps: the zero point is off", "quantization"
-    astray = int(np.count_nonzero(np.abs(gaps) > _REACH))
+    astray = int(np.count_nonzero(np.abs(gaps) > GRID_REACH))
     if lesser_part(astray, wrong.size):
         return f"{astray} of {wrong.size} values are off by more than a step", "weight"
     change = difference(wrong, right)

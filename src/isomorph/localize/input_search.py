@@ -14,7 +14,7 @@ import numpy as np
 from isomorph.core.coverage import InputKind
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
-from isomorph.core.limits import TRIED_WEIGHTS
+from isomorph.core.limits import REPORTED_INPUT_BYTES, TRIED_WEIGHTS
 from isomorph.core.report import Fact, Skipped
 from isomorph.core.stated_numbers import FEWEST_TRIALS, INPUT_SCALES, OTHER_INPUT_SEEDS
 from isomorph.inputs.dynamic_sizes import other_sizes
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from isomorph.core.model import Graph
     from isomorph.core.report import Binding, Finding
     from isomorph.core.trace import Array, Arrays
-
-_MOST_BYTES = 4 << 20
-"""Bytes of an input up to which a report contains its values, not only its recipe."""
 
 Carry = Callable[["EvaluatedModel"], "Mapping[str, Array]"]
 """Returns the candidate's feeds for the feeds of a reference."""
@@ -272,7 +269,7 @@ def _not_reached(finding: Finding, tried: int) -> Finding:
 
 def encoded(trial: Trial) -> dict[str, Any] | None:
     """Encode the inputs for a report; None where they are too large."""
-    if sum(value.nbytes for value in trial.feeds.values()) > _MOST_BYTES:
+    if sum(value.nbytes for value in trial.feeds.values()) > REPORTED_INPUT_BYTES:
         return None
     return {name: _encoded(value) for name, value in trial.feeds.items()}
 

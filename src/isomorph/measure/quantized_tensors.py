@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from isomorph.core.limits import QUANTIZED_TENSORS
 from isomorph.core.model import Quantization
 from isomorph.core.quantized_tensor import QuantizedTensor
 from isomorph.core.report import Skipped
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from isomorph.core.divergence import Divergence
     from isomorph.core.model import Graph
     from isomorph.measure.evaluated_model import EvaluatedModel
-
-MOST_TENSORS = 300
-"""Beyond it only the parameters are listed, unless the user asks for all."""
 
 
 def table(
@@ -48,7 +46,7 @@ def table(
     if not count:
         return (), ()
     pairs = _pairs(candidate, reference) if reference is not None else {}
-    if count > MOST_TENSORS and not everything:
+    if count > QUANTIZED_TENSORS and not everything:
         rows = tuple(_row(entry, graph, None, pairs, writers) for entry in known)
         why = f"the candidate has {count} quantized tensors; --quantization measures them all"
         return _ordered(rows), (Skipped(what="quantization table", why=why),)

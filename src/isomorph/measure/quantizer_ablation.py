@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.errors import IsomorphError
+from isomorph.core.limits import KEPT_IN_FLOAT, KEPT_IN_FLOAT_WEIGHTS
 from isomorph.core.patch import AddConstant, Edit, KeepFloat, Patch, SetInput
 from isomorph.match.dequantized_graph import implicit_grids
 from isomorph.measure.precision import QUANTIZED_OPS
@@ -26,11 +27,6 @@ if TYPE_CHECKING:
     from isomorph.core.quantized_tensor import QuantizedTensor
     from isomorph.core.trace import Array, Arrays
     from isomorph.measure.quantizer_stats import Audit
-
-LEAST, MOST = 3, 128
-"""Least and most tensors that are tried, the worst first, each by a float64 run of the model."""
-_WEIGHTS_READ = 2**28
-"""Weights read in all these runs together; fewer tensors of a large model are tried."""
 
 _INTEGER_OPS = QUANTIZED_OPS - {"QuantizeLinear", "DequantizeLinear", "FakeQuant"}
 """Operators that read the quantization of their operands."""
@@ -55,7 +51,8 @@ def with_gains(
 
 def _tries(graph: Graph) -> int:
     stored = sum(int(np.prod(each.shape)) for each in graph.constants.values())
-    return min(max(_WEIGHTS_READ // max(stored, 1), LEAST), MOST)
+    least, most = KEPT_IN_FLOAT
+    return min(max(KEPT_IN_FLOAT_WEIGHTS // max(stored, 1), least), most)
 
 
 def _read_only(audit: Audit, entry: Quantization) -> bool:

@@ -15,6 +15,7 @@ from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.patch import Applied, Patch, Proof, RaiseOpset, Repair
 from isomorph.core.repair_limits import REPAIR_ATTEMPTS, REPAIR_ROUNDS
+from isomorph.core.stated_numbers import MUCH_WORSE
 from isomorph.repair import targets
 from isomorph.repair.advice import manual_advice
 from isomorph.repair.free_axes import freed_axes, redeclared_shapes
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
     from isomorph.core.report import Finding, Report
     from isomorph.inputs.feeds import Sample
     from isomorph.repair.targets import RepairTarget
-
-_MUCH_WORSE = 2.0
-"""Factor by which an output may get worse in one round: two faults may have hidden each other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,7 +270,7 @@ def _worse(before: Sequence[Report], after: Sequence[Report]) -> bool:
         for divergence in new.outputs:
             key = divergence.reference_output, divergence.candidate_output
             bad = key in was and divergence.verdict not in GOOD
-            if bad and _off(divergence) > _MUCH_WORSE * was[key]:
+            if bad and _off(divergence) > MUCH_WORSE * was[key]:
                 return True
     return False
 

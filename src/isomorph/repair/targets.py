@@ -16,11 +16,11 @@ from isomorph.core.chance import threshold
 from isomorph.core.errors import IsomorphError
 from isomorph.core.fault_context import FaultContext
 from isomorph.core.patch import EditBody, Patch
+from isomorph.core.stated_numbers import MUCH_LESS_LOSS
 from isomorph.diagnose.build_context import fault_contexts
 from isomorph.diagnose.diagnose import with_cause
 from isomorph.diagnose.patch_trial import PatchTrial
 from isomorph.diagnose.subgraph_faults import in_outer_names
-from isomorph.diagnose.tensor_grids import BETTER
 from isomorph.localize.findings import findings as fault_findings
 from isomorph.localize.locate import Located, locate, match_values
 from isomorph.localize.subgraph_search import BodyFault, search_body
@@ -223,7 +223,7 @@ def _put_right(
         return True
     # A calibration made for other data may cut a little off, and be the right one.
     lost = rms_and_peak(context.right, found[context.tensor])[0]
-    return graded and BETTER * lost <= rms_and_peak(context.right, context.wrong)[0]
+    return graded and MUCH_LESS_LOSS * lost <= rms_and_peak(context.right, context.wrong)[0]
 
 
 def _parameters_of_quantizers(graph: Graph) -> frozenset[str]:

@@ -167,7 +167,7 @@ def test_without_a_reference_a_weight_has_a_range_and_no_loss(quantized_networks
 def test_many_tensors_are_listed_and_measured_only_when_asked(
     quantized_networks, inputs, monkeypatch
 ):
-    monkeypatch.setattr(quantized_tensors, "MOST_TENSORS", 3)
+    monkeypatch.setattr(quantized_tensors, "QUANTIZED_TENSORS", 3)
     pair = quantized_networks / "net.onnx", quantized_networks / "qop.onnx"
     listed = checked(*pair, inputs)
     assert unmeasured(listed) == ["quantization table"]
