@@ -86,7 +86,8 @@ counts as data, and none of its constants is tried."""
 
 PARAMETER_ELEMENTS = 16
 """Elements up to which a constant of a node counts as a parameter, which other frameworks keep as
-an attribute, unless the reference has a constant of the same size. Beyond: it counts as a weight."""
+an attribute, unless the reference has a constant of the same size. Beyond: it counts as a
+weight."""
 
 WASTED_STEPS = 2**7
 """Steps of a quantizer below which its range is called wasted: half of what eight bits have. It
