@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
+_NORMAL = np.float32(2.0**-126).view(np.uint32)
+_HALF_OF_DIGITS = np.float32(2.0**12).view(np.uint32)
+"""The bits of two float32: the smallest normal one, and the largest that is no large number."""
+
 _DIGITS = 3
 """Decimal digits of a number that somebody writes down: one in ten thousand others has as few."""
 _LARGEST = (65504.0, float(np.finfo(np.float32).max), (2.0 - 2.0**-7) * 2.0**127)
@@ -31,9 +35,17 @@ def rounded_again(name: str, constant: EvalValue, noise: Noise | None) -> EvalVa
         return constant
     values, unit = lifted(constant.data), unit_roundoff(constant.dtype)
     draw = spread_evenly(generator(noise.seed, ("constant", name)), values.shape)
-    # A number that underflows is off by more than its digits: an epsilon of 1e-10 in float16.
-    shift = np.maximum(unit * np.abs(values), least_rounding(constant.dtype)) * draw
-    shift = np.where(np.isfinite(shift) & ~stands_for_itself(values, unit), shift, 0.0)
+    shift = np.asarray(np.abs(values))
+    shift *= unit
+    if least := least_rounding(constant.dtype):
+        # A number that underflows is off by more than its digits: an epsilon of 1e-10 in float16.
+        np.maximum(shift, least, out=shift)
+    shift *= draw
+    np.copyto(shift, 0.0, where=stands_for_itself(constant.data, unit))
+    with np.errstate(invalid="ignore", over="ignore"):
+        finite = np.isfinite(np.sum(shift))
+    if not finite:
+        np.copyto(shift, 0.0, where=~np.isfinite(shift))
     return EvalValue(constant.data, dtype=constant.dtype, constant=True, shift=shift)
 
 
@@ -47,6 +59,11 @@ def stands_for_itself(values: Array, unit: float) -> Array:
     system and the largest numbers of a type: masks of -1e9 or -3.4e38, whose rounding is larger
     than anything else in the model.
     """
+    if values.dtype == np.float32:
+        plain = _few_digits_of_float32(values)
+        if plain is not None:
+            return plain
+    values = lifted(values)
     half_of_digits = unit**-0.5
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         whole = values == np.rint(values)
@@ -63,3 +80,16 @@ def stands_for_itself(values: Array, unit: float) -> Array:
         round_number = np.rint(size / ten) * ten
         written = np.isin(size, _LARGEST) | (np.abs(round_number - size) <= unit * size)
     return np.asarray(few | (large & written))
+
+
+def _few_digits_of_float32(values: Array) -> Array | None:
+    """Numbers with half of their digits to spare, by their bits; None where those do not tell.
+
+    That is so for subnormal numbers, whose digits begin later, and for large whole ones.
+    """
+    bits = np.ascontiguousarray(values).view(np.uint32)
+    size = bits & np.uint32(0x7FFFFFFF)
+    # The bits of positive floats are ordered as the floats are; zero becomes the largest number.
+    if np.any(size > _HALF_OF_DIGITS) or np.any(size - np.uint32(1) < _NORMAL - np.uint32(1)):
+        return None
+    return np.asarray((bits & np.uint32(0xFFF)) == 0).reshape(values.shape)

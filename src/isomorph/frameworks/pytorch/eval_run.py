@@ -87,7 +87,8 @@ class OracleRun:
         draw *= unit
         draw += 1.0
         changed = value.to(torch.float64, copy=True)
-        draw[torch.from_numpy(stands_for_itself(changed.numpy(), unit))] = 1.0
+        stored = value.detach() if value.dtype == torch.float32 else changed
+        draw[torch.from_numpy(stands_for_itself(stored.numpy(), unit))] = 1.0
         changed.mul_(draw)
         self.weights.release_stored(changed)
         return changed
