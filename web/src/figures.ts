@@ -1,7 +1,7 @@
 /** How numbers are written: three figures, superscript powers, units beside them. */
 
 import { real } from "./page_report";
-import type { ErrorTerm, Real } from "./report";
+import type { Budget, ErrorTerm, Real } from "./report";
 
 const RAISED: Record<string, string> = { "-": "⁻", "0": "⁰", "1": "¹", "2": "²", "3": "³", "4": "⁴", "5": "⁵", "6": "⁶", "7": "⁷", "8": "⁸", "9": "⁹" };
 
@@ -41,6 +41,12 @@ export function times(value: Real | null | undefined): string {
   if (ratio < 0.005) return "<0.01×";
   if (ratio < 10) return `${ratio.toFixed(2)}×`;
   return ratio < 1e4 ? `${Math.round(ratio)}×` : `${figure(ratio, 2)}×`;
+}
+
+/** How much of its budget an error uses up; "<" where only a part of the budget was drawn. */
+export function used(budget: Budget): string {
+  const text = times(budget.ratio);
+  return budget.lower_bound && /^0\.|^[1-9]/.test(text) ? `<${text}` : text;
 }
 
 export function percent(value: Real | null | undefined): string {

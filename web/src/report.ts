@@ -172,6 +172,8 @@ export interface Budget {
   uncovered: number;
   /** Elements that differ within a budget larger than any value of the tensor. */
   blind: number;
+  /** Whether the noise of the last nodes alone was drawn: the true budget is larger. */
+  lower_bound: boolean;
 }
 
 /** The totals of a ledger. */

@@ -1,7 +1,7 @@
 /** The answer first: the verdict, both models, and the three errors. */
 
 import { h, name, table } from "./dom";
-import { figure, shape, size, times } from "./figures";
+import { figure, shape, size, used } from "./figures";
 import { model, real, type Report } from "./page_report";
 import type { Divergence, ErrorTerm, Verdict } from "./report";
 
@@ -150,7 +150,7 @@ function number(one: Figure): HTMLElement {
     { class: `number ${state}` },
     h("h3", {}, one.label),
     h("p", { class: "what" }, one.what),
-    h("p", { class: "ratio" }, one.part === null ? "not measured" : times(one.part.budget.ratio)),
+    h("p", { class: "ratio" }, one.part === null ? "not measured" : used(one.part.budget)),
     h("p", { class: "what" }, one.part === null || ratio === Infinity ? " " : one.yardstick),
     meter(ratio),
     h("p", { class: "size" }, one.part === null ? "" : `largest |Δ| ${size(one.part)}`),
@@ -174,7 +174,7 @@ function weight(output: Divergence): number {
 }
 
 function outputsTable(outputs: Divergence[]): HTMLElement {
-  const cell = (part: ErrorTerm | null): string => (part === null ? "not measured" : `${size(part)} · ${times(part.budget.ratio)}`);
+  const cell = (part: ErrorTerm | null): string => (part === null ? "not measured" : `${size(part)} · ${used(part.budget)}`);
   const rows = outputs.slice(0, MOST_ROWS).map((output) => [
     h("span", {}, ...bothNames(output)),
     h("span", { class: `chip ${output.verdict}` }, output.verdict),

@@ -1,7 +1,7 @@
 /** Reports behind `isomorph view`: one, a list, or two side by side. */
 
 import { brief, h, name, table } from "./dom";
-import { size, times } from "./figures";
+import { size, used } from "./figures";
 import type { CloseUp, Report } from "./page_report";
 import type { Divergence, Finding, Verdict } from "./report";
 
@@ -149,7 +149,7 @@ function outputs(before: Report, after: Report): HTMLElement {
   const [old, now] = [before, after].map((report) => new Map(report.outputs.map((one) => [key(one), one])));
   const cell = (one: Divergence | undefined): string => {
     const part = one?.intended_loss ?? one?.rounding ?? one?.translation ?? null;
-    return one === undefined ? "absent" : part === null ? one.verdict : `${one.verdict}, ${size(part)}, ${times(part.budget.ratio)}`;
+    return one === undefined ? "absent" : part === null ? one.verdict : `${one.verdict}, ${size(part)}, ${used(part.budget)}`;
   };
   const names = [...new Set([...(now?.keys() ?? []), ...(old?.keys() ?? [])])];
   return table(["output", "before", "after"], names.map((one) => [brief(one), cell(old?.get(one)), cell(now?.get(one))]));

@@ -79,6 +79,8 @@ class Budget:
     """Elements whose value no draw reached, where draws usually leave some."""
     blind: Count = 0
     """Elements that differ within a budget larger than any value of the tensor."""
+    lower_bound: bool = False
+    """Whether the noise of the last nodes alone was drawn: the true budget is larger."""
 
     @property
     def within(self) -> Judgment:

@@ -93,6 +93,7 @@ def judge(
             draws=spread.draws,
             freedom=None if math.isinf(spread.freedom) else spread.freedom,
             uncovered=uncovered,
+            lower_bound=spread.lower_bound,
             blind=0
             if exact
             else _blind(

@@ -22,7 +22,7 @@ from isomorph.measure.output_layout import (
     rearrangement,
 )
 from isomorph.measure.output_order import elements, nearest, unordered
-from isomorph.measure.parallel import allowances, evaluate_all
+from isomorph.measure.parallel import allowances, evaluate_all, evaluate_tails
 from isomorph.measure.precision import jumps, quantized, widths
 from isomorph.measure.spread import Spread, merged
 from isomorph.measure.underflow import Underflow, explained, underflow
@@ -31,6 +31,7 @@ from isomorph.measure.verdict import (
     Question,
     beyond_doubt,
     decide,
+    settled_but_for_translation,
     values_in_doubt,
     widened_by_few_draws,
 )
@@ -38,6 +39,7 @@ from isomorph.measure.verdict import (
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.match.axis_layout import Rearrangement
+    from isomorph.measure.evaluated_tail import EvaluatedTail
 
 _T = TypeVar("_T")
 
@@ -166,6 +168,9 @@ def _judge_pair(
 ) -> tuple[Divergence, Rearrangement | None]:
     """Judge by a few draws if they leave no doubt, else by many, and in doubt by wider ones."""
     sides = reference, candidate
+    settled = _settled_by_tails(reference, candidate, left, right, terms)
+    if settled is not None:
+        return settled
     judged = _judge_once(reference, candidate, left, right, terms)
     smooth = not any(jumps(side.model.graph) for side in sides)
     if beyond_doubt(judged[0], terms.false_alarm, smooth=smooth):
@@ -182,6 +187,33 @@ def _judge_pair(
     elif values_in_doubt(judged[0]) or not (accepted or smooth):
         sharper = [side.draw_wider() for side in sides]
     return _judge_once(reference, candidate, left, right, terms) if any(sharper) else judged
+
+
+def _settled_by_tails(
+    reference: Comparand, candidate: Comparand, left: str, right: str, terms: Terms
+) -> tuple[Divergence, Rearrangement | None] | None:
+    """Judge by noise in the tails of both graphs; None where that leaves a doubt."""
+    if not (isinstance(reference, EvaluatedModel) and isinstance(candidate, EvaluatedModel)):
+        return None
+    tails = evaluate_tails(reference, candidate)
+    if tails is None:
+        return None
+    while True:
+        judged = _judge_once(*tails, left, right, terms)
+        if judged[0].verdict is not Verdict.EQUIVALENT:
+            return None
+        if beyond_doubt(judged[0], terms.false_alarm, smooth=True):
+            return judged
+        if not _look_closer(tails, judged[0], terms):
+            return None
+
+
+def _look_closer(tails: Sequence[EvaluatedTail], judged: Divergence, terms: Terms) -> bool:
+    """Draw more in the tails, or the whole graph for the allowance; False where that was done."""
+    if not settled_but_for_translation(judged, terms.false_alarm):
+        return any([tail.draw_more(DRAWS) for tail in tails])  # noqa: C419 - all of them draw
+    within = judged.translation is not None and judged.translation.within
+    return any([tail.widen_allowance(within=within) for tail in tails])  # noqa: C419
 
 
 def _judge_once(

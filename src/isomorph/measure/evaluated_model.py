@@ -14,9 +14,11 @@ import numpy as np
 from isomorph.core.errors import IsomorphError
 from isomorph.core.stated_numbers import FIRST_DRAWS, WIDE_DRAWS
 from isomorph.core.trace import Noise, flatten
+from isomorph.measure.evaluated_tail import EvaluatedTail
+from isomorph.measure.graph_tail import Tail, tail_of
 from isomorph.measure.noise_draws import NoiseDraws
-from isomorph.measure.precision import jumps, narrow_constants
-from isomorph.measure.spread import Spread
+from isomorph.measure.precision import jumps, narrow_constants, widths
+from isomorph.measure.spread import Spread, finite_where
 from isomorph.measure.undecided_branches import Decided, decisions, taken_toward, unsettled
 
 if TYPE_CHECKING:
@@ -180,10 +182,27 @@ class EvaluatedModel:
         becomes NaN where the exponent is only nearly three.
         """
         noise = Noise(seed=self.seed + 1, constants=constants, attributes=True)
-        moved, rounding = self._spread("allowance", noise), self.rounding()
-        if isinstance(moved, IsomorphError) or isinstance(rounding, IsomorphError):
-            return moved
-        return {name: _as_finite(each, rounding.get(name)) for name, each in moved.items()}
+        moved = self._spread("allowance", noise)
+        return moved if isinstance(moved, IsomorphError) else finite_where(moved, self.rounding)
+
+    def tail(self) -> EvaluatedTail | None:
+        """Return the model with noise in the tail of its graph alone; None where it has none."""
+        if isinstance(self.oracle_outputs(), IsomorphError):
+            return None
+        tail = self._find_tail(self.oracle())
+        entering = self._kept["entering"] if tail is not None else {}
+        if tail is None or any(value is None for value in entering.values()):
+            return None
+        given = {name: self.feeds[name] for name in tail.inputs if name in self.feeds}
+        if "tail" not in self._kept:
+            self._kept["tail"] = EvaluatedTail(
+                role=self.role,
+                model=self.model,
+                whole=self,
+                tail=tail,
+                entering={**given, **entering},
+            )
+        return cast("EvaluatedTail", self._kept["tail"])
 
     def intended_loss(self) -> Mapping[str, Spread] | IsomorphError:
         """Return how far ideal quantizers and constants of the declared widths move the outputs."""
@@ -294,6 +313,16 @@ class EvaluatedModel:
         result = self.oracle().run({**self.feeds, **taken}, self._output_names())
         return flattened(result)
 
+    def _find_tail(self, session: Session) -> Tail | None:
+        """Return the tail of a graph in which noise only adds up, where it could be fed."""
+        if "tail of the graph" not in self._kept:
+            graph, able = self.model.graph, session.capabilities
+            fed = able.noise and able.feed == able.fetch == "all"
+            tail = tail_of(graph) if fed else None
+            uneven = tail is not None and (jumps(graph) or widths(graph) or decisions(graph))
+            self._kept["tail of the graph"] = None if uneven else tail
+        return cast("Tail | None", self._kept["tail of the graph"])
+
     def _nested(self) -> Arrays:
         kept: Arrays = self._kept["nested oracle"]
         return kept
@@ -304,8 +333,11 @@ class EvaluatedModel:
             return flattened(session.run(self.feeds, names))
         # The conditions of branches are fetched as well, where they could be fed.
         asked = decisions(self.model.graph) if session.capabilities.feed == "all" else ()
-        result = session.run(self.feeds, [*names, *(n for n in asked if n not in names)])
-        self._kept["nested oracle"] = result
+        tail = self._find_tail(session)
+        entries = tail.entries if tail is not None else ()
+        result = session.run(self.feeds, list(dict.fromkeys((*names, *asked, *entries))))
+        self._kept["nested oracle"] = {name: result[name] for name in (*names, *asked)}
+        self._kept["entering"] = {name: result[name] for name in entries}
         return flattened({name: result[name] for name in names})
 
     def _output_names(self) -> list[str]:
@@ -333,13 +365,6 @@ def flattened(result: Arrays) -> dict[str, Array]:
         for key, value in flatten(name, result[name]).items()
         if value is not None
     }
-
-
-def _as_finite(spread: Spread, rounding: Spread | None) -> Spread:
-    """Mark no more elements of a float tensor as unsettled than rounding does."""
-    if spread.deviation is None or rounding is None:
-        return spread
-    return replace(spread, unsettled=spread.unsettled & rounding.unsettled)
 
 
 def unmatched_constants(graph: Graph, other: Graph) -> tuple[str, ...]:

@@ -8,12 +8,25 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from isomorph.measure.evaluated_model import Comparand
+    from isomorph.measure.evaluated_model import Comparand, EvaluatedModel
+    from isomorph.measure.evaluated_tail import EvaluatedTail
 
 
 def evaluate_all(*sides: Comparand) -> None:
     """Run each model and its oracle, and draw its rounding; each side keeps the results."""
     run_parallel(*(_everything(side) for side in sides), apart=_apart(*sides))
+
+
+def evaluate_tails(*sides: EvaluatedModel) -> tuple[EvaluatedTail, EvaluatedTail] | None:
+    """Run each model and its oracle; return the tails of both, or None where one has none."""
+
+    def work(side: EvaluatedModel) -> Callable[[], object]:
+        return lambda: (side.runtime_outputs(), side.oracle_outputs())
+
+    run_parallel(*map(work, sides), apart=_apart(*sides))
+    tails = [side.tail() for side in sides]
+    first, second = tails
+    return None if first is None or second is None else (first, second)
 
 
 def run_parallel(*work: Callable[[], object], apart: bool) -> None:

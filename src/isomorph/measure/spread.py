@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from isomorph.core.chance import (
     student,
     threshold,
 )
+from isomorph.core.errors import IsomorphError
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -32,7 +33,8 @@ class Spread:
     ``freedom`` degrees of freedom; zero where no draw moved it. ``unsettled`` marks elements whose
     kind (NaN, infinite, finite) or, for strings, whose value differed between draws: either is
     accepted there. ``reached`` holds the draws of each side whose elements may jump: only the
-    reached values are accepted, and nothing between or beyond.
+    reached values are accepted, and nothing between or beyond. A ``lower_bound`` is the spread of a
+    part of the noise.
     """
 
     draws: int
@@ -40,6 +42,7 @@ class Spread:
     unsettled: Array
     freedom: float = math.inf
     reached: tuple[Reached, ...] = ()
+    lower_bound: bool = False
 
 
 def comfortable(
@@ -90,6 +93,7 @@ def merged(*spreads: Spread | None) -> Spread | None:
         unsettled=np.logical_or.reduce([each.unsettled for each in present]),
         freedom=_freedom_together([each for each in present if each.deviation is not None]),
         reached=tuple(side for each in present for side in each.reached),
+        lower_bound=any(each.lower_bound for each in present),
     )
 
 
@@ -117,3 +121,25 @@ def _freedom_together(spreads: Sequence[Spread]) -> float:
     least = min(each.freedom for each in spreads)
     found = float(np.min(together, initial=math.inf, where=(total > 0) & np.isfinite(together)))
     return least if math.isinf(found) else max(found, least)
+
+
+def finite_where(
+    spreads: Mapping[str, Spread], rounding: Callable[[], Mapping[str, Spread] | IsomorphError]
+) -> Mapping[str, Spread]:
+    """Mark no more elements of float tensors as unsettled than rounding does.
+
+    ``rounding`` is only asked for where an element is unsettled at all.
+    """
+    if not any(each.deviation is not None and each.unsettled.any() for each in spreads.values()):
+        return spreads
+    rounded = rounding()
+    if isinstance(rounded, IsomorphError):
+        return spreads
+    return {name: _as_finite(each, rounded.get(name)) for name, each in spreads.items()}
+
+
+def _as_finite(spread: Spread, rounding: Spread | None) -> Spread:
+    """Mark no more elements of a float tensor as unsettled than rounding does."""
+    if spread.deviation is None or rounding is None:
+        return spread
+    return replace(spread, unsettled=spread.unsettled & rounding.unsettled)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -107,6 +107,14 @@ def beyond_doubt(divergence: Divergence, false_alarm: float, *, smooth: bool = F
     elif divergence.verdict is not Verdict.EQUIVALENT:
         return False
     return all(_comfortable(part, false_alarm) for part in parts)
+
+
+def settled_but_for_translation(divergence: Divergence, false_alarm: float) -> bool:
+    """Whether the outputs are equivalent beyond doubt, whatever the allowance is."""
+    if divergence.verdict is not Verdict.EQUIVALENT:
+        return False
+    parts = _parts(replace(divergence, translation=None))
+    return all(_comfortable(part, false_alarm) for part in parts if part is not None)
 
 
 def values_in_doubt(divergence: Divergence) -> bool:

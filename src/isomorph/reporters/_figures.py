@@ -6,7 +6,7 @@ import math
 
 from rich.text import Text
 
-from isomorph.core.divergence import Distance, ErrorTerm, Judgment, Verdict
+from isomorph.core.divergence import Budget, Distance, ErrorTerm, Judgment, Verdict
 
 MOST_TIMES = 1e12
 """A larger multiple is not shown: its denominator is as good as zero."""
@@ -41,6 +41,13 @@ def times(ratio: float) -> str:
     return f"{ratio:.2f}×" if ratio < 10 else (f"{ratio:.0f}×" if ratio < 1e4 else f"{ratio:.1e}×")
 
 
+def used(budget: Budget) -> str:
+    """How many times over its budget an error is; ``<0.21×`` where the budget is larger still."""
+    assert budget.ratio is not None
+    text = times(budget.ratio)
+    return f"<{text}" if budget.lower_bound and budget.ratio and text[0] != "<" else text
+
+
 def closeness(cosine: float | None) -> str:
     """A cosine, shown by its distance from one."""
     if cosine is None:
@@ -67,7 +74,7 @@ def share(part: ErrorTerm, yardstick: str) -> Text:
     if ratio is None:
         text = f"{yardstick} not judged"
     else:
-        text = "none is allowed" if ratio == math.inf else f"{times(ratio)} {yardstick}"
+        text = "none is allowed" if ratio == math.inf else f"{used(part.budget)} {yardstick}"
     return Text(text, style=JUDGMENT_STYLE[part.budget.within])
 
 

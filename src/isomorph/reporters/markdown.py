@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from isomorph.core.escaping import printable
 from isomorph.core.report import FindingEffect
 from isomorph.reporters._annotations import title
-from isomorph.reporters._figures import times
+from isomorph.reporters._figures import used
 from isomorph.reporters._findings import repair_command, repairable
 
 if TYPE_CHECKING:
@@ -89,7 +89,9 @@ def _cell(part: ErrorTerm | None) -> str:
     ratio = part.budget.ratio
     if ratio is None:
         return size
-    return f"{size}, none is allowed" if ratio == math.inf else f"{size}, {times(ratio)} budget"
+    return (
+        f"{size}, none is allowed" if ratio == math.inf else f"{size}, {used(part.budget)} budget"
+    )
 
 
 def _finding(finding: Finding) -> Iterator[str]:

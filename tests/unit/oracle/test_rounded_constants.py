@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from isomorph.core.trace import Noise
 from isomorph.oracle.rounded_constants import rounded_again, stands_for_itself
@@ -69,3 +72,19 @@ def test_what_underflows_moves_by_half_its_spacing_and_keeps_its_sign():
     moved = rounded_again("c", constant, NOISE).wide()
     assert np.all(moved > 0)
     assert np.std(moved) == pytest.approx(smallest / 2, rel=0.05)
+
+
+@given(
+    arrays(
+        np.float32,
+        st.integers(0, 20),
+        elements=st.one_of(
+            st.floats(width=32),
+            st.integers(-(2**14), 2**14).map(lambda n: n / 128),
+            st.sampled_from([1e9, -3.4028234663852886e38, 2.0**-127, 0.5, 4096.0, 4097.0]),
+        ),
+    )
+)
+def test_the_bits_of_float32_tell_what_its_value_tells(values):
+    by_bits = stands_for_itself(values, 2.0**-24)
+    assert np.array_equal(by_bits, stands_for_itself(values.astype(np.float64), 2.0**-24))

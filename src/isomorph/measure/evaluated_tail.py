@@ -1,0 +1,116 @@
+"""A model whose noise is drawn in the tail of its graph alone.
+
+The spreads are lower bounds of those of the whole model (see ``graph_tail``): what they explain is
+explained, and what they do not explain is left to the draws of the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from isomorph.core.errors import IsomorphError
+from isomorph.core.stated_numbers import DRAWS, FIRST_DRAWS
+from isomorph.core.trace import Noise
+from isomorph.measure.noise_draws import NoiseDraws
+from isomorph.measure.spread import Spread, finite_where
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Model
+    from isomorph.core.trace import Array, Arrays
+    from isomorph.measure.evaluated_model import EvaluatedModel
+    from isomorph.measure.graph_tail import Tail
+
+
+@dataclass(slots=True, kw_only=True)
+class EvaluatedTail:
+    """A model on one sample, as a ``Comparand`` whose rounding is that of its tail."""
+
+    role: str
+    model: Model
+    whole: EvaluatedModel
+    tail: Tail
+    entering: Arrays
+    """The oracle's values where the tail begins."""
+    recorded: bool = False
+    draws: int = FIRST_DRAWS
+    allowance_draws: int = FIRST_DRAWS
+    whole_allowance: bool = False
+    _spreading: dict[str, NoiseDraws] = field(default_factory=dict)
+
+    @property
+    def isolated(self) -> bool:
+        """Whether it runs in a process of its own."""
+        return self.whole.isolated
+
+    def runtime_outputs(self) -> Mapping[str, Array] | IsomorphError:
+        """Return the outputs of the runtime, as deployed."""
+        return self.whole.runtime_outputs()
+
+    def unoptimized_outputs(self) -> Mapping[str, Array] | IsomorphError:
+        """Return the outputs with every optimizer off."""
+        return self.whole.unoptimized_outputs()
+
+    def oracle_outputs(self) -> Mapping[str, Array] | IsomorphError:
+        """Return the outputs of the graph in float64."""
+        return self.whole.oracle_outputs()
+
+    def oracle_outputs_toward(
+        self, target: Mapping[str, Array]
+    ) -> Mapping[str, Array] | IsomorphError:
+        """Return the oracle outputs; a graph with open decisions has no tail."""
+        del target
+        return self.whole.oracle_outputs()
+
+    def rounding(self) -> Mapping[str, Spread] | IsomorphError:
+        """Return how far the rounding of the tail alone can move the outputs."""
+        return self._spread("rounding", Noise(seed=self.whole.seed, rounding=True), self.draws)
+
+    def allowance(self, constants: tuple[str, ...]) -> Mapping[str, Spread] | IsomorphError:
+        """Return how far one rounding of those constants that only the tail reads moves them."""
+        if self.whole_allowance:
+            return self.whole.allowance(constants)
+        own = tuple(name for name in constants if name in self.tail.constants)
+        noise = Noise(seed=self.whole.seed + 1, constants=own, attributes=True)
+        moved = self._spread("allowance", noise, self.allowance_draws)
+        return moved if isinstance(moved, IsomorphError) else finite_where(moved, self.rounding)
+
+    def widen_allowance(self, *, within: bool) -> bool:
+        """Draw more for the allowance, or the whole graph for it; False where that was done.
+
+        More draws of the tail help where the translation is ``within`` the allowance, though not
+        beyond doubt.
+        """
+        if within and self.allowance_draws < DRAWS:
+            self.allowance_draws = DRAWS
+            return True
+        widened, self.whole_allowance = not self.whole_allowance, True
+        return widened
+
+    def intended_loss(self) -> Mapping[str, Spread] | IsomorphError:
+        """Return nothing: a graph of narrow types has no tail."""
+        return {}
+
+    execution_loss = intended_loss
+
+    def draw_more(self, draws: int) -> bool:
+        """Use this many draws from now on; False if there are as many already."""
+        more, self.draws = self.draws < draws, max(self.draws, draws)
+        return more
+
+    def draw_wider(self) -> bool:
+        """Return False: wider noise is for graphs that jump, which have no tail."""
+        return False
+
+    def _spread(self, what: str, noise: Noise, draws: int) -> Mapping[str, Spread] | IsomorphError:
+        outputs = self.whole.oracle_outputs()
+        if isinstance(outputs, IsomorphError):
+            return outputs
+        drawn = self._spreading.setdefault(what, NoiseDraws(outputs, noise))
+        try:
+            drawn.draw_until(draws, self.whole.oracle(), self.entering)
+        except IsomorphError as error:
+            return error
+        found = drawn.spreads()
+        return {name: replace(each, lower_bound=True) for name, each in found.items()}
