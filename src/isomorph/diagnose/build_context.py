@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from isomorph.core.errors import IsomorphError
 from isomorph.core.fault_context import FaultContext
 from isomorph.diagnose.patch_trial import PatchTrial
@@ -117,6 +115,6 @@ def _matching_tensors(
 def _constant(matcher: ValueMatcher, graph: Graph, name: str) -> Array | None:
     side = matcher.reference if graph is matcher.reference.graph else matcher.candidate
     try:
-        return np.asarray(side.oracle.run(side.feeds, [name])[name])
+        return side.fetched(name)
     except IsomorphError:
         return None

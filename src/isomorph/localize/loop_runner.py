@@ -81,11 +81,10 @@ class LoopRunner:
         if name in self._given:
             return self._given[name]
         if name in self._capture.graph.constants or self._given:
-            found = self._capture.oracle.run({**self._capture.feeds, **self._given}, [name])
-            return np.asarray(found[name])
+            return self._capture.fetched(name, self._given)
         if name in self._capture.values:
             return self._capture.values[name]
-        return np.asarray(self._capture.oracle.run(self._capture.feeds, [name])[name])
+        return self._capture.fetched(name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,8 +85,8 @@ def compared(
     seed: int,
 ) -> tuple[Array, Array] | None:
     """Return both results, in the candidate's arrangement, if they differ beyond rounding."""
-    ref = _value(matcher.reference, span.reference, left)
-    cand = _value(matcher.candidate, span.candidate, right)
+    ref = matcher.reference.fetched(span.reference, left)
+    cand = matcher.candidate.fetched(span.candidate, right)
     turned = span.moved.array(ref) if ref.size == cand.size else ref
     if turned.shape != cand.shape:
         return None
@@ -101,10 +101,6 @@ def compared(
         dtype=dtype, derivation="", false_alarm=FALSE_ALARM,
     )  # fmt: skip
     return (turned, cand) if part.beyond else None
-
-
-def _value(capture: TensorCapture, tensor: str, given: Mapping[str, Array]) -> Array:
-    return np.asarray(capture.oracle.run({**capture.feeds, **given}, [tensor])[tensor])
 
 
 def _spread(

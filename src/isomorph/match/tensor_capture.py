@@ -237,6 +237,10 @@ class TensorCapture:
             name: {**known, **found}[name] for name in requested if name in known or name in found
         }
 
+    def fetched(self, name: str, given: Mapping[str, Array] | None = None) -> Array:
+        """Return one tensor or constant as the session returns it, with others replaced."""
+        return np.asarray(self.oracle.run({**self.feeds, **(given or {})}, [name])[name])
+
     def _computable(self, names: Sequence[str], given: Mapping[str, Array]) -> dict[str, Array]:
         """Compute as many of these as possible.
 
