@@ -8,8 +8,9 @@ from hypothesis.extra import numpy as arrays
 
 from isomorph.core.divergence import Verdict
 from isomorph.core.report import Finding
+from isomorph.core.stated_numbers import LAYER_NODES
 from isomorph.localize.error_location import relative_error
-from isomorph.localize.findings import MOST_NODES, suspect_large_group
+from isomorph.localize.findings import suspect_large_group
 from onnx_pairs import check, model, node
 
 LOWEST = float(np.finfo(np.float32).min)
@@ -66,7 +67,7 @@ def test_a_mask_that_four_layers_share_is_named_once_and_alone(tmp_path):
 
 
 def test_a_group_that_names_no_node_is_only_suspected():
-    names = tuple(f"n{each}" for each in range(MOST_NODES + 1))
+    names = tuple(f"n{each}" for each in range(LAYER_NODES + 1))
     finding = Finding(
         rank=0, code="GUILTY_NODE", cause="weight", status="confirmed", effect="reaches_output",
         summary="node 'n12' is off", node="n12", nodes=names, fix="set a weight",
