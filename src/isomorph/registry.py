@@ -10,10 +10,10 @@ import difflib
 import inspect
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any, cast
 
 from isomorph.core import protocols
+from isomorph.core.entry_points import EntryPoint, entry_points
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.operator_tables import NO_TABLES, OperatorTables
 from isomorph.core.protocols import Cause, Converter, Fix, Framework, Reporter, Rule, Runtime
@@ -59,8 +59,18 @@ _SINGULAR = {kind: kind.removesuffix("s") for kind in KINDS} | {"fixes": "fix"}
 
 
 @cache
+def _installed() -> dict[str, dict[str, EntryPoint]]:
+    return entry_points("isomorph.")
+
+
 def _found(kind: str) -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=f"isomorph.{kind}")}
+    return _installed().get(f"isomorph.{kind}", {})
+
+
+def forget() -> None:
+    """Look for extensions again: packages were installed since, or the path has changed."""
+    _installed.cache_clear()
+    load.cache_clear()
 
 
 def singular(kind: str) -> str:

@@ -20,8 +20,7 @@ toy_plugin_particular = toy_plugin:Particular
 
 def _forget():
     importlib.invalidate_caches()
-    registry._found.cache_clear()
-    registry.load.cache_clear()
+    registry.forget()
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from isomorph.core.errors import UsageError
 if TYPE_CHECKING:
     from isomorph.api.option_keywords import CheckKeywords
     from isomorph.api.options import Progress
+    from isomorph.core.baseline import Accepted
     from isomorph.core.report import Report
     from isomorph.inputs.data_sets import DataSet
     from isomorph.measure.user_metric import UserMetric
@@ -51,11 +52,10 @@ def check(
     of its fields, and the fields of its runtime and limits, can be given as a keyword instead.
     """
     from isomorph.checking.interrupt import report_interrupted_load
-    from isomorph.store.baselines import read_baseline
 
     options = with_keywords(options or CheckOptions(), keywords)
     # Read first, so that a broken file fails before the check.
-    accepted = None if options.baseline is None else read_baseline(Path(options.baseline))
+    accepted = None if options.baseline is None else _read_baseline(Path(options.baseline))
     samples, metric = _given_samples(data, inputs, options, trust=trust)
     example = inputs
     if samples is not None and not all(map(_is_file, (reference, candidate))):
@@ -96,6 +96,12 @@ def check(
         request = check_request(options, dims=dims or {}, budgets=budgets, inputs=inputs, data=data)
         report = replace(run_check(loader, reference, candidate, config), request=request)
     return apply_baseline(report, options.baseline, accepted, options.pair)
+
+
+def _read_baseline(path: Path) -> tuple[Accepted, ...]:
+    from isomorph.store.baselines import read_baseline
+
+    return read_baseline(path)
 
 
 def _given_samples(

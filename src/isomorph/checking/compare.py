@@ -17,10 +17,7 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.model import OutputOrder
 from isomorph.core.report import Skipped
 from isomorph.core.stated_numbers import MANY_DRAWS
-from isomorph.localize.locate import Located, locate
-from isomorph.localize.quantization_faults import judge_losses
 from isomorph.measure import findings as output_findings
-from isomorph.measure.calibration_range import beyond_calibration
 from isomorph.measure.compare import Comparison, Terms, compare
 from isomorph.measure.output_layout import Arrangeable
 from isomorph.measure.spread import FALSE_ALARM
@@ -30,6 +27,7 @@ if TYPE_CHECKING:
     from isomorph.checking.config import CheckConfig
     from isomorph.checking.prepare import PreparedPair
     from isomorph.core.report import Binding
+    from isomorph.localize.locate import Located
     from isomorph.measure.evaluated_model import EvaluatedModel
 
 _OTHER_ORDER = "the outputs are in another order"
@@ -119,6 +117,9 @@ def study_loss(
         return result
     if earlier.studied and not (beyond and kind is InputKind.TEST_SET):
         return result
+    from isomorph.localize.locate import locate
+    from isomorph.localize.quantization_faults import judge_losses
+
     result = replace(result, studied=True)
     if beyond:
         # More draws may decide it before the nodes have to.
@@ -144,6 +145,8 @@ def _in_doubt(candidate: EvaluatedModel, comparison: Comparison, terms: Terms) -
     beyond = _divergent(comparison)
     if not beyond:
         return any(each.verdict is Verdict.DEGRADED for each in comparison.divergences)
+    from isomorph.measure.calibration_range import beyond_calibration
+
     # What an input loses on its own quantization grid is no node's fault.
     clipped = beyond_calibration(candidate.model.graph, candidate.feeds)
     return not clipped and all(doubtful(each, terms.false_alarm) for each in beyond)

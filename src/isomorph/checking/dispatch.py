@@ -6,12 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.checking.check import check_pair
-from isomorph.checking.check_single import check_alone, check_recorded
-from isomorph.checking.check_trace import check_replayed
 from isomorph.checking.loader import is_trace_of_model, recorded
 from isomorph.core.errors import UsageError
 from isomorph.measure.parallel import run_parallel
-from isomorph.measure.recorded_reference import Recording
 
 if TYPE_CHECKING:
     from isomorph.checking.config import CheckConfig
@@ -29,11 +26,15 @@ def run_check(
     """Load both models and check them; without a candidate, the model against its own oracle."""
     samples = options.data
     if candidate is None:
+        from isomorph.checking.check_single import check_alone
+
         alone = loader.open("candidate", reference)
         given = None if samples else loader.sample(alone.model.graph.inputs)
         return check_alone(alone, given, options)
     loader.warm(reference, candidate)
     if is_trace_of_model(reference) or is_trace_of_model(candidate):
+        from isomorph.checking.check_trace import check_replayed
+
         one, other = loader.side("reference", reference), loader.side("candidate", candidate)
         given = loader.sample(one.model.graph.inputs)
         return check_replayed(one, other, given, options)
@@ -45,6 +46,9 @@ def run_check(
             fix="give the model that made them as the reference, or the sample with --inputs",
         )
     if record is not None:
+        from isomorph.checking.check_single import check_recorded
+        from isomorph.measure.recorded_reference import Recording
+
         right = loader.open("candidate", candidate)
         location, digest, arrays = record
         recording = Recording(location=location, digest=digest, arrays=arrays)

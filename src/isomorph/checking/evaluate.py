@@ -10,8 +10,6 @@ from isomorph.checking.verdict import Claim, Outcome
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import FATAL, IsomorphError, RuntimeFailedError
 from isomorph.core.report import Finding, Skipped
-from isomorph.diagnose.crash_bisect import with_crashing_node
-from isomorph.diagnose.randomness import randomness_finding
 from isomorph.measure import findings as output_findings
 from isomorph.measure import input_layout, overflow
 from isomorph.measure.determinism import compare_repeated_runs, repeated_rounding_finding
@@ -79,6 +77,8 @@ def check_determinism(*models: EvaluatedModel) -> Determinism:
     for role, (model, outputs) in random.items():
         # With a random reference no candidate can be called wrong, not even a random one.
         verdict = Verdict.UNKNOWN if "reference" in random else Verdict.DIVERGENT
+        from isomorph.diagnose.randomness import randomness_finding
+
         findings.append(randomness_finding(model, outputs))
         claims.append(Claim(verdict=verdict, reason=f"the {role} is random"))
     findings += [
@@ -134,6 +134,8 @@ def failure_outcome(models: tuple[EvaluatedModel, ...], *, bisect: bool) -> Outc
 
 
 def _with_node(model: EvaluatedModel, error: IsomorphError) -> IsomorphError:
+    from isomorph.diagnose.crash_bisect import with_crashing_node
+
     assert model.handle is not None, "a model without a handle has no runtime to run again"
     return with_crashing_node(error, model.handle, model.feeds)
 

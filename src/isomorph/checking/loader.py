@@ -19,16 +19,20 @@ from isomorph.inputs.feeds import Sample
 from isomorph.inputs.generate import SAMPLES, generate
 from isomorph.sessions.memory_estimate import readable, refuse_without_space
 from isomorph.sessions.model_handle import ModelHandle, chosen_runtime, with_notes
-from isomorph.sessions.trace_session import Replayed, replayed
-from isomorph.store import is_trace, read
 from isomorph.store.format_detection import identify, source_kind, suffix_note
 from isomorph.store.input_files import UNNAMED, read_arrays
 from isomorph.store.trace_files import is_record, read_record
+from isomorph.store.traces import is_trace, read
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model, TensorSpec
     from isomorph.core.trace import Array
     from isomorph.sessions.host import Host
+    from isomorph.sessions.trace_session import Replayed
+
+
+_SMALL_FILE = 4 << 20
+"""A file without more than about a million weights."""
 
 
 class Loader:
@@ -58,8 +62,11 @@ class Loader:
         """Start the workers that these models will need, so that their imports overlap."""
         for source in sources:
             if isinstance(source, (str, Path)) and source_kind(str(source)) == "file":
-                framework = registry.framework(identify(Path(source)))
-                self.host.warm([framework.oracle, framework.runtime])
+                path = Path(source)
+                framework = registry.framework(identify(path))
+                # A small model is run where its oracle is.
+                small = path.is_file() and path.stat().st_size <= _SMALL_FILE
+                self.host.warm([framework.oracle, *(() if small else (framework.runtime,))])
 
     def load(self, source: Any) -> Model:  # noqa: ANN401
         """Read, validate and describe, in a worker."""
@@ -109,6 +116,8 @@ class Loader:
     def side(self, role: str, source: Any) -> ModelHandle | Replayed:  # noqa: ANN401
         """A loaded model, or a recorded trace in its place."""
         if is_trace_of_model(source):
+            from isomorph.sessions.trace_session import replayed
+
             return replayed(role, read_record(Path(source)))
         return self.open(role, source)
 

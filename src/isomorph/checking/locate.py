@@ -9,9 +9,9 @@ from isomorph.checking.verdict import Outcome
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.diagnose.faulty_runs import graphs_differ, runs_at_fault
-from isomorph.localize.locate import Located, locate
 
 if TYPE_CHECKING:
+    from isomorph.localize.locate import Located
     from isomorph.measure.compare import Comparison, Terms
     from isomorph.measure.evaluated_model import EvaluatedModel
 
@@ -67,6 +67,8 @@ def locate_faults(
     if not any(graphs_differ(each, terms.false_alarm) for each in wrong):
         found = runs_at_fault(comparison.divergences)
         return Location(sides=sides, wrong=tuple(wrong)) if found else None
+    from isomorph.localize.locate import locate
+
     reference, candidate = comparison.as_stored(sides[0]), sides[1]
     pairs = [(pair.reference, pair.candidate) for pair in comparison.bindings]
     located, failure = hidden, None

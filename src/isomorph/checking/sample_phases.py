@@ -9,8 +9,6 @@ from isomorph.checking.collect import Collectors
 from isomorph.checking.compare import (
     comparison_outcome,
 )
-from isomorph.checking.dataset import TestSetResult
-from isomorph.checking.diagnose import diagnose
 from isomorph.checking.evaluate import (
     check_determinism,
     evaluate,
@@ -21,6 +19,7 @@ from isomorph.checking.locate import locate_faults, underflow_outcome
 from isomorph.measure.compare import Comparison, Terms
 
 if TYPE_CHECKING:
+    from isomorph.checking.dataset import TestSetResult
     from isomorph.checking.log import CheckLog
     from isomorph.core.model import TensorSpec
     from isomorph.core.report import Binding
@@ -82,6 +81,8 @@ def locate_once(
     location = locate_faults(sides, comparison, terms, explained=explained, hidden=hidden)
     if location is None:
         return False
+    from isomorph.checking.diagnose import diagnose
+
     outcome = diagnose(
         location, sides, comparison, terms.false_alarm,
         lambda located: collectors.add_faults(sides[1], located),

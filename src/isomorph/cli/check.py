@@ -47,7 +47,6 @@ def check(
     Exit codes: 0 the same, 1 divergent, 2 wrong use or unreadable model, 3 unknown, 4 refused.
     """
     from isomorph import api, registry
-    from isomorph.cli import project
     from isomorph.cli.output import refuse_page_on_terminal, show_report, show_report_on_interrupt
     from isomorph.cli.progress import Progress
     from isomorph.store.targets import check_target
@@ -56,8 +55,12 @@ def check(
     looked_at = reporter.profile  # a page shows more than a verdict
     usual = {"align": True if looked_at else None, "profile": looked_at}
     stated = options_of(input_flags, sample_flags, pair_flags, check_flags, load_flags)
-    if reference is None or (candidate is None and project.names_pair(reference)):
-        return project.run(reference, reporter, output, usual=usual, stated=stated)
+    if candidate is None:
+        from isomorph.cli import project
+
+        if reference is None or project.names_pair(reference):
+            return project.run(reference, reporter, output, usual=usual, stated=stated)
+    assert reference is not None
     refuse_page_on_terminal(reporter, output)
     files = (input_flags.inputs, sample_flags.data, load_flags.state)
     check_target(output, reference, candidate, *files)

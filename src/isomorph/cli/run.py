@@ -68,7 +68,7 @@ def keep(trace: Trace, output: Path) -> tuple[str, ...]:
         from isomorph.store.input_files import write_arrays
 
         return write_arrays(output, trace.tensors)
-    from isomorph import store
+    from isomorph.store.traces import save
 
-    store.save(trace, output)
+    save(trace, output)
     return ()

@@ -6,6 +6,7 @@ holds names, types and attributes, and of a constant only what identifies it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -107,6 +108,11 @@ class Graph:
         """The type that the file declares for a tensor; None where it declares none."""
         spec = self.tensors.get(tensor)
         return None if spec is None else spec.dtype
+
+    @property
+    def weight_count(self) -> int:
+        """The number of elements of all constants."""
+        return sum(math.prod(each.shape) for each in self.constants.values())
 
 
 class OutputOrder(StrEnum):

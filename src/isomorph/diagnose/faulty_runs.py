@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
-from isomorph.diagnose.runtime_faults import runtime_faults
 from isomorph.measure.findings import misshapen
 from isomorph.measure.verdict import loss_in_doubt
 
@@ -53,6 +52,8 @@ def runtime_findings(
     ):
         if not names:
             continue
+        from isomorph.diagnose.runtime_faults import runtime_faults
+
         try:
             faults, unexplained = runtime_faults(evaluated.as_stored(), names, false_alarm)
         except IsomorphError as error:

@@ -1,4 +1,7 @@
-"""The alignment of a check: made where faults were searched, confirmed on further inputs."""
+"""The alignment of a check: made where faults were searched, confirmed on further inputs.
+
+What aligns is imported where it is needed: most checks end without an alignment.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,6 @@ from isomorph.core.alignment import Alignment, Confidence, Pair
 from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Skipped
 from isomorph.localize.fault import placed_value
-from isomorph.localize.fault_search import Search
-from isomorph.localize.locate import match_values
-from isomorph.match.alignment import AlignmentInput, align_graphs
-from isomorph.match.axis_layout import Rearrangement
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -46,6 +45,9 @@ class Aligner:
 
     def found(self, located: Located) -> None:
         """Align two graphs that were captured to search for faults."""
+        from isomorph.localize.fault_search import Search
+        from isomorph.match.alignment import AlignmentInput, align_graphs
+
         if self.requested is False:
             return
         self._faults, self._fresh = located.chain.faults, True
@@ -82,6 +84,10 @@ class Aligner:
 
     def _catch_up(self) -> None:
         """Align on the pending samples, of which only the outputs were compared."""
+        from isomorph.localize.fault_search import Search
+        from isomorph.localize.locate import match_values
+        from isomorph.match.alignment import AlignmentInput, align_graphs
+
         for reference, candidate in self._pending:
             if self._alignment is not None:
                 self._confirm(reference, candidate)
@@ -94,6 +100,8 @@ class Aligner:
             )
 
     def _confirm(self, reference: EvaluatedModel, candidate: EvaluatedModel) -> None:
+        from isomorph.localize.locate import match_values
+
         assert self._alignment is not None, "nothing to confirm"
         self._report("another input")
         matcher = match_values(reference, candidate, draws=_ONE_DRAW)
@@ -131,6 +139,8 @@ def _confirmed(
     alignment: Alignment, matcher: ValueMatcher, values: Mapping[str, Array]
 ) -> Iterator[int]:
     """Yield the positions of the pairs whose values agree on this sample."""
+    from isomorph.match.axis_layout import Rearrangement
+
     left, right = matcher.reference.values, matcher.candidate.values
     for place, pair in enumerate(alignment.pairs):
         ref, cand = pair.reference[0], pair.candidate

@@ -1,4 +1,7 @@
-"""The error profile of the most relevant sample: both graphs, and details of some tensors."""
+"""The error profile of the most relevant sample: both graphs, and details of some tensors.
+
+What measures the profile is imported where it is needed: most checks end without one.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from isomorph.core.errors import IsomorphError
-from isomorph.core.profile import CloseUp, ErrorProfile
 from isomorph.core.report import Skipped
-from isomorph.localize.fault import NO_FAULTS
-from isomorph.localize.flat_profile import profile
-from isomorph.localize.locate import Located, match_values
-from isomorph.localize.profile_levels import PROFILE, Level, ProfileBuilder, arrays
-from isomorph.measure.tensor_details import close_up
 from isomorph.measure.worst_sample import weight
 
 if TYPE_CHECKING:
     from isomorph.core.divergence import Divergence
+    from isomorph.core.profile import CloseUp, ErrorProfile
+    from isomorph.localize.locate import Located
+    from isomorph.localize.profile_levels import ProfileBuilder
     from isomorph.measure.evaluated_model import EvaluatedModel
 
 _MOST_OUTPUTS = 8
@@ -81,6 +81,8 @@ class ProfileCollector:
             or (self.requested is None and not snapshot.located)
         ):
             return None, []
+        from isomorph.localize.profile_levels import PROFILE, ProfileBuilder
+
         if self.on_progress is not None:
             self.on_progress(PROFILE, "")
         builder = ProfileBuilder(all_bodies=self.requested is True)
@@ -91,6 +93,12 @@ class ProfileCollector:
 
 
 def _profile(snapshot: _Snapshot, builder: ProfileBuilder) -> ErrorProfile:
+    from isomorph.core.profile import ErrorProfile
+    from isomorph.localize.fault import NO_FAULTS
+    from isomorph.localize.flat_profile import profile
+    from isomorph.localize.locate import Located, match_values
+    from isomorph.localize.profile_levels import Level
+
     candidate, reference = snapshot.candidate, snapshot.reference
     if reference is None:
         alone = profile("candidate", builder.alone(candidate))
@@ -112,6 +120,9 @@ def _profile(snapshot: _Snapshot, builder: ProfileBuilder) -> ErrorProfile:
 
 def _outputs(snapshot: _Snapshot) -> Iterator[CloseUp]:
     """Yield details of the outputs of both runs; of a single model, of its run and oracle."""
+    from isomorph.localize.profile_levels import arrays
+    from isomorph.measure.tensor_details import close_up
+
     cand = snapshot.candidate.runtime_outputs()
     ref = (
         snapshot.candidate.oracle_outputs()

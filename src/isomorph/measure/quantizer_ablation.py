@@ -15,7 +15,6 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import KEPT_IN_FLOAT, KEPT_IN_FLOAT_WEIGHTS
-from isomorph.core.patch import AddConstant, Edit, KeepFloat, Patch, SetInput
 from isomorph.match.dequantized_graph import implicit_grids
 from isomorph.measure.precision import QUANTIZED_OPS
 from isomorph.measure.quantization_grid import Grid
@@ -24,6 +23,7 @@ from isomorph.sessions.dequantized_session import real_values
 if TYPE_CHECKING:
     from isomorph.core.divergence import Divergence
     from isomorph.core.model import Graph, Node, Quantization
+    from isomorph.core.patch import Edit, Patch
     from isomorph.core.quantized_tensor import QuantizedTensor
     from isomorph.core.trace import Array, Arrays
     from isomorph.measure.quantizer_stats import Audit
@@ -110,6 +110,8 @@ def _patch(audit: Audit, entry: Quantization, real: Array, readers: Sequence[Nod
     if not apart and not (operand and grid.whole and grid.fits(real.shape)):
         return None
     value = real.astype(np.float32) if apart else grid.steps(real)
+    from isomorph.core.patch import AddConstant, KeepFloat, Patch, SetInput
+
     edits: list[Edit] = []
     for node in readers:
         name = f"{entry.tensor}_float_{node.name}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -61,8 +60,8 @@ class ModelHandle:
 
     def release(self) -> None:
         """Let the runtime of a large model go while the oracle works; it is opened anew to run."""
-        numbers = sum(math.prod(each.shape) for each in self.model.graph.constants.values())
-        if self.host.isolation == "process" and numbers >= _MANY and "run" in self._sessions:
+        many = self.model.graph.weight_count >= _MANY
+        if self.host.isolation == "process" and many and "run" in self._sessions:
             with suppress(IsomorphError):
                 self._sessions["run"].close()
 

@@ -1,5 +1,1 @@
-"""Traces on disk: a manifest and raw tensors, addressed by digest."""
-
-from isomorph.store.traces import is_trace, read, save
-
-__all__ = ["is_trace", "read", "save"]
+"""Files: inputs, traces, reports, formats, atomic writes."""

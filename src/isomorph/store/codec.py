@@ -22,13 +22,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from isomorph.core.patch import EDITS
 from isomorph.store.dtypes import STRING, bytes_of, dtype_name, dtype_of, strings, words_of
 
 Json = Any
 
-_EDIT_WORDS: dict[type, str] = {kind: word for word, kind in EDITS.items()}
-"""Edits of a patch form a union: each is written under its own word."""
 _SPELLED = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 """Numbers that JSON does not have, as a document spells them."""
 
@@ -47,7 +44,7 @@ def encode(value: Any) -> Json:  # noqa: ANN401
         return value if math.isfinite(value) else {"float": str(value)}
     if is_dataclass(value) and not isinstance(value, type):
         members = {item.name: encode(getattr(value, item.name)) for item in fields(value)}
-        word = _EDIT_WORDS.get(type(value))
+        word = _edit_word(type(value))
         return {"fields": members} if word is None else {"edit": [word, members]}
     for kind, write in _WRITERS:
         if isinstance(value, kind):
@@ -56,6 +53,16 @@ def encode(value: Any) -> Json:  # noqa: ANN401
         f"a {type(value).__module__}.{type(value).__qualname__} is not plain data; "
         "descriptions hold numbers, strings, bytes, arrays, lists and mappings of them"
     )
+
+
+@cache
+def _edit_word(kind: type) -> str | None:
+    """The word of an edit; edits of a patch form a union, so each is written under its own."""
+    if kind.__module__ != "isomorph.core.patch":
+        return None
+    from isomorph.core.patch import EDITS
+
+    return next((word for word, edit in EDITS.items() if edit is kind), None)
 
 
 def _encode_mapping(value: Mapping[Any, Any]) -> Json:
@@ -106,6 +113,8 @@ def _decode_marked(hint: Any, mark: str, body: Json) -> Any:  # noqa: ANN401
             return _decode_fields(_dataclass_in(hint), body)
         case "edit":
             word, members = body
+            from isomorph.core.patch import EDITS
+
             return _decode_fields(EDITS[word], members)
         case "tuple":
             return _items(_alternative(hint, tuple), body, decode)

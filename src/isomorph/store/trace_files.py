@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from isomorph.core.model import Constant, Graph, Model, Node, TensorSpec
 from isomorph.core.recording import OracleRecord, Record
 from isomorph.core.trace import Trace
-from isomorph.store import is_trace, read, save
 from isomorph.store.atomic import new_folder
 from isomorph.store.codec import decode, encode
 from isomorph.store.trace_index import damaged, read_index, write_index
+from isomorph.store.traces import is_trace, read, save
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Arrays

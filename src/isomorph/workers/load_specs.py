@@ -6,12 +6,17 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isomorph.core.errors import UsageError
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model
+
+
+Stamp = tuple[int, int, int]
+"""Inode, size and time of the last change of a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +29,14 @@ class LoadSpec:
     options: Mapping[str, str]
     folder: str
     digest: str = ""
+
+    def stamp(self) -> Stamp | None:
+        """What changes when something writes to the file; None where there is no file."""
+        try:
+            seen = (Path(self.folder) / self.source).stat()
+        except (OSError, ValueError):
+            return None
+        return seen.st_ino, seen.st_size, seen.st_mtime_ns
 
 
 class LoadSpecs:

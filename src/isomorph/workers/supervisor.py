@@ -15,9 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypedDict
 
-import psutil
-
 from isomorph.core.errors import RuntimeFailedError
+from isomorph.core.system_memory import resident_memory
 from isomorph.core.threads import threads_per_side
 from isomorph.sessions.error_codec import from_data
 from isomorph.workers import last_node_page
@@ -125,7 +124,6 @@ class WorkerProcess:
         self._channel = Channel(answers[0], commands[1])
         self._lifeline = lifeline[1]
         self._log = LogTail(log[0])
-        self._seen = psutil.Process(self._process.pid)
 
     @property
     def pid(self) -> int:
@@ -172,13 +170,8 @@ class WorkerProcess:
         if self._has_ended():
             raise ChannelClosedError
         limit.check()
-        try:
-            used = self._seen.memory_info()
-        except psutil.Error:
-            return
-        # Mapped files are not its own; where the system counts them separately, they do not count.
-        resident = used.rss - getattr(used, "shared", 0)
-        if resident > self._memory:
+        resident = resident_memory(self.pid)
+        if resident is not None and resident > self._memory:
             raise _TooLargeError(resident)
 
     def _bury(self, death: WorkerDeath) -> WorkerDeath:

@@ -22,8 +22,6 @@ from typing import TYPE_CHECKING, Any
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
 from isomorph.core.memory import give_back, keep_large_apart
 from isomorph.core.model import Model
-from isomorph.core.patch import Patch
-from isomorph.core.subgraph import Piece
 from isomorph.core.trace import Environment, Noise
 from isomorph.oracle.noise_stats import disturbed
 from isomorph.sessions.error_codec import to_data, translate
@@ -31,7 +29,6 @@ from isomorph.sessions.in_process import InProcessHost
 from isomorph.store.codec import decode, encode
 from isomorph.store.shared_arrays import Outbox, unpack
 from isomorph.workers import last_node_page
-from isomorph.workers.convert_job import abilities, convert
 from isomorph.workers.ipc import Channel, ChannelClosedError, Message
 from isomorph.workers.worker_death import begun_last
 
@@ -65,8 +62,8 @@ class Worker:
             "close_session": self._close_session,
             "apply": self._apply,
             "rehearse": self._rehearse,
-            "convert": convert,
-            "abilities": abilities,
+            "convert": _convert,
+            "abilities": _abilities,
             "cut": self._cut,
         }
 
@@ -129,16 +126,22 @@ class Worker:
         return _trimmed(answer.header()) | {"moved": encode(moved)}
 
     def _apply(self, message: Message) -> Message:
+        from isomorph.core.patch import Patch
+
         model, patch = self._models[message["model"]], decode(Patch, message["patch"])
         self._host.apply(model, patch, Path(message["path"]))
         return {}
 
     def _rehearse(self, message: Message) -> Message:
+        from isomorph.core.patch import Patch
+
         model, patch = self._models[message["model"]], decode(Patch, message["patch"])
         feeds = unpack(self._folder / "to_worker", message["feeds"])
         return self._outbox.pack(self._host.rehearse(model, patch, feeds, message["fetch"]))
 
     def _cut(self, message: Message) -> Message:
+        from isomorph.core.subgraph import Piece
+
         model, piece = self._models[message["model"]], decode(Piece, message["piece"])
         feeds = unpack(self._folder / "to_worker", message["feeds"])
         self._host.cut(model, piece, feeds, Path(message["path"]))
@@ -148,6 +151,18 @@ class Worker:
         self._sessions.pop(message["session"]).close()
         give_back()
         return {}
+
+
+def _convert(message: Message) -> Message:
+    from isomorph.workers.convert_job import convert
+
+    return convert(message)
+
+
+def _abilities(message: Message) -> Message:
+    from isomorph.workers.convert_job import abilities
+
+    return abilities(message)
 
 
 def _trimmed(packed: Message) -> Message:

@@ -3,6 +3,7 @@
 There is one worker per ``Runtime.worker`` word, started when it is first needed and again
 after it has died. What it had loaded and opened is then loaded and opened anew. Settings that a
 runtime takes from its process's environment have workers of their own (``Runtime.variables``).
+A small model is run by the worker of its oracle: a second process would cost more than the run.
 """
 
 from __future__ import annotations
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from isomorph.core.subgraph import Piece
     from isomorph.core.trace import Arrays, Noise
     from isomorph.workers.ipc import Message
+
+SHARED_WEIGHTS = 1 << 20
+"""The most weights of a model whose oracle and runtime share a worker."""
 
 _Place = tuple[str, frozenset[tuple[str, str]]]
 """A worker's word, and the variables that its process was started with."""
@@ -85,7 +89,9 @@ class WorkerHost:
         """A session of this model in ``environment.runtime``, in that runtime's worker."""
         self._tell("open", environment.runtime)
         runtime = registry.runtime(environment.runtime)
-        slot = self._slot(runtime.worker, variables(runtime, environment.settings))
+        wanted = variables(runtime, environment.settings)
+        word = self._shared_word(model, environment) if not wanted else runtime.worker
+        slot = self._slot(word, wanted)
         return RemoteSession(slot, self._recipes.of(model), environment, self._progress)
 
     def apply(self, model: Model, patch: Patch, path: Path) -> None:
@@ -108,6 +114,21 @@ class WorkerHost:
     def _home(self, model: Model) -> tuple[WorkerSlot, LoadSpec]:
         oracle = registry.framework(model.framework).oracle
         return self._slot(registry.runtime(oracle).worker), self._recipes.of(model)
+
+    def _shared_word(self, model: Model, environment: Environment) -> str:
+        """The worker of the oracle for the usual run of a small model, else the runtime's own."""
+        framework, runtime = (
+            registry.framework(model.framework),
+            registry.runtime(environment.runtime),
+        )
+        usual = [{**runtime.settings}, {**runtime.settings, **runtime.plain}]
+        if (
+            environment.runtime == framework.runtime
+            and dict(environment.settings) in usual
+            and model.graph.weight_count <= SHARED_WEIGHTS
+        ):
+            return registry.runtime(framework.oracle).worker
+        return runtime.worker
 
     def close(self) -> None:
         """End every worker and remove every temporary file; harmless when repeated."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from isomorph.sessions.host import Limits
     from isomorph.store.tempdirs import TempDirs
     from isomorph.workers.ipc import Message
-    from isomorph.workers.load_specs import LoadSpec
+    from isomorph.workers.load_specs import LoadSpec, Stamp
 
 
 class WorkerSlot:
@@ -38,7 +38,7 @@ class WorkerSlot:
         self.generation = 0
         self._variables = dict(variables or {})
         self._name, self._scratch, self._limits = name, scratch, limits
-        self._loaded: set[int] = set()
+        self._loaded: dict[int, Stamp | None] = {}
         self._numbers = 0
         self._outbox: Outbox | None = None
         self._lock = threading.RLock()
@@ -60,10 +60,14 @@ class WorkerSlot:
             return self.process
 
     def load(self, recipe: LoadSpec, *, describe: bool) -> Message:
-        """Load the model if this process does not have it, or has to describe it."""
+        """Load the model if this process does not have it, or has to describe it.
+
+        A file that was written to since is loaded again, and refused if it is another model.
+        """
         with self._lock:
-            process = self.start()
-            if recipe.number in self._loaded and not describe:
+            process, stamp = self.start(), recipe.stamp()
+            known = recipe.number in self._loaded and self._loaded[recipe.number] == stamp
+            if known and not describe:
                 return {"digest": recipe.digest}
             answer = process.exchange(
                 {
@@ -79,15 +83,15 @@ class WorkerSlot:
                 doing=f"loading as {recipe.framework}",
                 seconds=self._limits.load_seconds,
             )
-            self._loaded.add(recipe.number)
+            if not describe and answer["digest"] != recipe.digest:
+                raise _changed(recipe)
+            self._loaded[recipe.number] = stamp
             return answer
 
     def open(self, recipe: LoadSpec, environment: Environment) -> tuple[int, Message]:
         """A session of the model here, by number."""
         with self._lock:
-            answer = self.load(recipe, describe=False)
-            if answer["digest"] != recipe.digest:
-                raise _changed(recipe)
+            self.load(recipe, describe=False)
             self._numbers += 1
             message = {
                 "command": "open",

@@ -22,8 +22,7 @@ NAMES = {
 
 def _forget():
     importlib.invalidate_caches()
-    registry._found.cache_clear()
-    registry.load.cache_clear()
+    registry.forget()
 
 
 @pytest.fixture

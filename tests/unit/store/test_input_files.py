@@ -12,8 +12,9 @@ from tests.line_counts import lines_run
 
 from isomorph.core.errors import RefusedError, UsageError
 from isomorph.core.trace import Environment, Trace
-from isomorph.store import save, zip_safety
+from isomorph.store import zip_safety
 from isomorph.store.input_files import UNNAMED, read_arrays, write_arrays
+from isomorph.store.traces import save
 
 X, N = np.arange(6, dtype=np.float32).reshape(2, 3), np.array([3, 1], np.int64)
 

@@ -7,8 +7,9 @@ import safetensors
 
 from isomorph.core.errors import RefusedError, UnreadableModelError, UsageError
 from isomorph.core.trace import Environment, Trace
-from isomorph.store import is_trace, read, save, traces
+from isomorph.store import traces
 from isomorph.store.trace_index import write_index
+from isomorph.store.traces import is_trace, read, save
 
 HERE = Environment(runtime="onnxruntime", version="1", threads=2, settings={"a": "b"})
 

@@ -22,6 +22,7 @@ from isomorph.core.errors import (
 from isomorph.core.trace import Environment, Noise
 from isomorph.sessions.host import Limits
 from isomorph.sessions.in_process import InProcessHost
+from isomorph.workers import worker_host
 from isomorph.workers.worker_host import WorkerHost
 
 pytestmark = pytest.mark.usefixtures("toy_plugin")
@@ -81,6 +82,25 @@ def test_what_came_out_outlives_the_worker_and_its_folder(host, model_file):
     result["large"][0] = 0.0  # private to us, and nobody else's any more
 
 
+@pytest.fixture
+def large(monkeypatch):
+    """Every model is too large for its oracle and its runtime to share a worker."""
+    monkeypatch.setattr(worker_host, "SHARED_WEIGHTS", -1)
+
+
+def test_the_usual_runtime_of_a_small_model_runs_in_the_worker_of_its_oracle(host, model_file):
+    model = host.load(model_file(), "stranger", {})
+    run, oracle = (host.open(model, Environment(runtime=name)) for name in SIDES)
+    assert pid_of(run) == pid_of(oracle)
+    assert failure(run, "abort").code == "RUNTIME_CRASHED"
+    assert np.array_equal(oracle.run({"x": X}, ["x"])["x"], X)
+    assert np.array_equal(run.run({"x": X}, ["x"])["x"], X)
+
+
+SIDES = ("stranger", "stranger_oracle")
+
+
+@pytest.mark.usefixtures("large")
 def test_runtimes_share_a_worker_by_their_word_only(host, model_file):
     model = host.load(model_file(), "toy_plugin", {})
     first, second, oracle = (
@@ -91,6 +111,7 @@ def test_runtimes_share_a_worker_by_their_word_only(host, model_file):
     assert os.getpid() not in {pid_of(first), pid_of(oracle)}
 
 
+@pytest.mark.usefixtures("large")
 def test_what_a_runtime_reads_from_its_environment_has_a_worker_of_its_own(
     host, model_file, monkeypatch
 ):

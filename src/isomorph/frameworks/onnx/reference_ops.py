@@ -7,20 +7,26 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import onnx
-from onnx.reference import ops as reference_ops
-from onnx.reference.ops import aionnx_preview, aionnx_preview_training, aionnxml
 
 from isomorph.frameworks.onnx.eval_attributes import resolved
 
-_LOADERS: dict[str, Callable[..., Any]] = {
-    "": reference_ops.load_op,
-    "ai.onnx.ml": aionnxml.load_op,
-    "ai.onnx.preview": aionnx_preview.load_op,
-    "ai.onnx.preview.training": aionnx_preview_training.load_op,
+_MODULES = {
+    "": "onnx.reference.ops",
+    "ai.onnx.ml": "onnx.reference.ops.aionnxml",
+    "ai.onnx.preview": "onnx.reference.ops.aionnx_preview",
+    "ai.onnx.preview.training": "onnx.reference.ops.aionnx_preview_training",
 }
+"""Imported for the first node that needs one: they take longer than a small model."""
+
+
+def _loader(domain: str) -> Callable[..., Any] | None:
+    """What loads the reference implementations of a domain; None where there are none."""
+    module = _MODULES.get(domain)
+    return None if module is None else import_module(module).load_op
 
 
 class ReferenceNode:
@@ -48,7 +54,7 @@ def reference_node(
     bound: Mapping[str, onnx.AttributeProto],
 ) -> ReferenceNode | None:
     """The reference implementation of this node, or None where there is none."""
-    loader = _LOADERS.get(domain)
+    loader = _loader(domain)
     if loader is None:
         return None
     try:
