@@ -35,6 +35,8 @@ export interface Report {
   strict: boolean;
   /** Whether the question was restricted to the given inputs. */
   only_given: boolean;
+  /** Whether only outputs were compared, on few inputs, and nothing was searched for. */
+  quick: boolean;
   models: ModelSummary[];
   environments: Record<string, Environment>;
   inputs: InputSummary[];
@@ -58,8 +60,10 @@ export interface Report {
   trusted: string[];
   /** What the check was asked, so that a repair can repeat it. */
   request: CheckRequest | null;
-  /** Seconds by phase. */
+  /** Seconds by phase, without the loading of the models. */
   elapsed: Record<string, Real>;
+  /** The time of the whole command. */
+  cost: Cost | null;
   version: string;
   schema: string;
 }
@@ -530,6 +534,22 @@ export interface RequestedFile {
   location: string;
   /** Of its content; empty for a folder. */
   digest: string;
+}
+
+/** The time of a command, in seconds. */
+export interface Cost {
+  wall: Real;
+  /** Of this process and its workers. */
+  cpu: Real;
+  /** The one with the most CPU time first. */
+  phases: PhaseCost[];
+}
+
+/** The time of one phase, in seconds. */
+export interface PhaseCost {
+  name: string;
+  wall: Real;
+  cpu: Real;
 }
 
 /** What isomorph fix did, and the measurements that prove it. */

@@ -94,7 +94,9 @@ export function foundations(report: Report): HTMLElement {
       "p",
       { class: "note" },
       `Seed ${report.seed}, up to ${report.draws} draws, false alarm ${figure(report.false_alarm)} per output`,
-      `, ${figure(Object.values(report.elapsed).reduce<number>((sum, one) => sum + (real(one) ?? 0), 0))} s`,
+      report.cost
+        ? `, ${figure(report.cost.wall)} s, ${figure(report.cost.cpu)} CPU s (${report.cost.phases.slice(0, 3).map((one) => `${one.name} ${figure(one.cpu)}`).join(", ")})`
+        : `, ${figure(Object.values(report.elapsed).reduce<number>((sum, one) => sum + (real(one) ?? 0), 0))} s`,
       report.version !== "" && `, isomorph ${report.version}`,
       ". Where fusions are switched off to read a tensor, the profile shows the run without them; the figures at the top are of the untouched runs.",
     ),

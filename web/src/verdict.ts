@@ -35,6 +35,11 @@ export function verdict(report: Report): HTMLElement {
 
 /** What the verdict covers, as in the headline of every other report: on 1 given input. */
 function covers(report: Report): string {
+  const text = coveredInputs(report);
+  return report.quick === true ? `${text} (quick: outputs only)`.trim() : text;
+}
+
+function coveredInputs(report: Report): string {
   const fine = report.verdict === "equivalent" || report.verdict === "degraded";
   const only = report.only_given === true;
   if (!fine) return only ? "on the given inputs only" : "";

@@ -52,8 +52,11 @@ def check(
     of its fields, and the fields of its runtime and limits, can be given as a keyword instead.
     """
     from isomorph.checking.interrupt import report_interrupted_load
+    from isomorph.core.cost import START, metered, phase
 
     options = with_keywords(options or CheckOptions(), keywords)
+    if options.quick:
+        options = replace(options, locate=False, align=False, quantization=False, profile=False)
     # Read first, so that a broken file fails before the check.
     accepted = None if options.baseline is None else _read_baseline(Path(options.baseline))
     samples, metric = _given_samples(data, inputs, options, trust=trust)
@@ -75,6 +78,7 @@ def check(
     )
     loaded: list[Any] = []
     with (
+        metered() as meter,
         report_interrupted_load(config, loaded),
         open_loader(
             reference,
@@ -87,14 +91,16 @@ def check(
             handles=loaded,
         ) as loader,
     ):
-        if candidate is not None:
-            loader.warm(reference, candidate)
-        # Workers start while these modules are imported.
-        from isomorph.checking.baseline import apply_baseline
-        from isomorph.checking.dispatch import run_check
+        with phase(START):
+            if candidate is not None:
+                loader.warm(reference, candidate)
+            # Workers start while these modules are imported.
+            from isomorph.checking.baseline import apply_baseline
+            from isomorph.checking.dispatch import run_check
 
         request = check_request(options, dims=dims or {}, budgets=budgets, inputs=inputs, data=data)
-        report = replace(run_check(loader, reference, candidate, config), request=request)
+        report = run_check(loader, reference, candidate, config)
+    report = replace(report, request=request, cost=meter.cost())
     return apply_baseline(report, options.baseline, accepted, options.pair)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.api.options import PairOptions, RuntimeOptions
+from isomorph.core.cost import START, phase
 from isomorph.core.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -77,10 +78,11 @@ def open_loader(
 
     ``sources`` are the models that it will load. ``handles`` collects them as they are loaded.
     """
-    from isomorph.checking.loader import Loader
-    from isomorph.sessions.host import Limits as HostLimits
-    from isomorph.sessions.in_process import InProcessHost
-    from isomorph.workers.worker_host import WorkerHost
+    with phase(START):
+        from isomorph.checking.loader import Loader
+        from isomorph.sessions.host import Limits as HostLimits
+        from isomorph.sessions.in_process import InProcessHost
+        from isomorph.workers.worker_host import WorkerHost
 
     runtime = runtime or RuntimeOptions()
     options = load_options(*sources, trust=trust, state=runtime.state, ops=runtime.ops)

@@ -47,6 +47,7 @@ class CheckKeywords(PairKeywords, total=False):
     metric: str | Callable[..., float] | None
     strict: bool
     only_given: bool
+    quick: bool
     locate: bool
     align: bool | None
     quantization: bool | None

@@ -77,6 +77,9 @@ class CheckOptions(PairOptions):
     only_given: bool = False
     """Restrict the question to the given inputs: a weight or an attribute that differs without
     effect on them is a finding, and does not change the verdict."""
+    quick: bool = False
+    """Compare the outputs only, on the given inputs or one generated input: no search for faults,
+    no comparison of weights, no other sizes."""
     locate: bool = True
     """Whether to search for the nodes at fault."""
     align: bool | None = None

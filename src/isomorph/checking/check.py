@@ -37,6 +37,7 @@ from isomorph.checking.sample_phases import (
 )
 from isomorph.checking.unreached import compare_attributes, compare_constants
 from isomorph.checking.verdict import Claim, Outcome
+from isomorph.core.cost import phase
 from isomorph.core.divergence import Verdict
 from isomorph.core.model import OutputOrder
 from isomorph.inputs.sample_batching import for_both
@@ -187,9 +188,11 @@ class _PairCheck:
         self, sample: Sample, sides: tuple[EvaluatedModel, EvaluatedModel], earlier: _Earlier
     ) -> _Earlier:
         log, loss = self.log, earlier.loss
-        comparison = compare(*sides, earlier.outputs, self.terms)
+        with phase("compare"):
+            comparison = compare(*sides, earlier.outputs, self.terms)
         if log.options.look_into_loss:
-            loss = study_loss(sides, comparison, self.terms, sample.kind, loss)
+            with phase("study of the loss"):
+                loss = study_loss(sides, comparison, self.terms, sample.kind, loss)
             log.add(loss.outcome)
             comparison = loss.comparison or comparison
         add_comparison(log, comparison, earlier.outputs)
@@ -217,7 +220,8 @@ class _PairCheck:
         agree = all(each.verdict is not Verdict.DIVERGENT for each in comparison.divergences)
         found = earlier.probed
         if self.log.options.locate and agree and found is None:
-            found = probed(sides, comparison.bindings, self.terms, self._carry)
+            with phase("search for other inputs"):
+                found = probed(sides, comparison.bindings, self.terms, self._carry)
         return replace(earlier, probed=found, experiment=experiment)
 
     def _carry(self, reference: EvaluatedModel) -> Mapping[str, Array]:
@@ -226,6 +230,16 @@ class _PairCheck:
         self.log.add(layout_outcome(arranged))
         return arranged.feeds
 
+    def _compare_unreached(self, earlier: _Earlier) -> None:
+        """Compare the weights and the attributes that no given input reaches."""
+        log, prepared, experiment = self.log, self.prepared, earlier.experiment
+        with phase("weights"):
+            log.add(compare_constants(prepared, experiment, log.summary, log.samples))
+        with phase("attributes"):
+            log.add(
+                compare_attributes(prepared, experiment, earlier.probed, log.summary, log.samples)
+            )
+
     def report(self, earlier: _Earlier) -> Report:
         """Compare sizes, weights and attributes, and make the report."""
         log, prepared = self.log, self.prepared
@@ -233,12 +247,8 @@ class _PairCheck:
         for finding in self.sizes.findings():
             claim = Claim(verdict=Verdict.DIVERGENT, reason=reason)
             log.add(Outcome(findings=(finding,), claims=(claim,)))
-        log.add(compare_constants(prepared, earlier.experiment, log.summary, log.samples))
-        log.add(
-            compare_attributes(
-                prepared, earlier.experiment, earlier.probed, log.summary, log.samples
-            )
-        )
+        if not log.options.quick:
+            self._compare_unreached(earlier)
         # PyTorch has no names of outputs: those of its nodes are no interface.
         named = OutputOrder.UNNAMED not in self.orders
         left, right = prepared.reference.model.graph, prepared.candidate.model.graph
@@ -259,6 +269,8 @@ class _PairCheck:
 def _samples(prepared: PreparedPair, given: Sample | None) -> list[Sample]:
     """The user's sample, or generated ones; further sizes unless the user decided on one."""
     samples = [given] if given is not None else prepared.generated_samples()
+    if prepared.options.quick:
+        return samples[:1]
     if given is None or prepared.options.sizes is not None:
         samples += prepared.samples_of_other_sizes()
     return samples

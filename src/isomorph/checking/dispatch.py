@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from isomorph.checking.check import check_pair
 from isomorph.checking.loader import is_trace_of_model, recorded
+from isomorph.core.cost import phase
 from isomorph.core.errors import UsageError
 from isomorph.measure.parallel import run_parallel
 
@@ -77,7 +78,8 @@ def open_pair(loader: Loader, reference: Any, candidate: Any) -> tuple[ModelHand
     def load(role: str, source: Any) -> None:  # noqa: ANN401
         found[role] = loader.open(role, source)
         if apart and role == "candidate":
-            found[role].prepare()
+            with phase("load"):
+                found[role].prepare()
 
     files = all(isinstance(each, (str, Path)) for each in (reference, candidate))
     apart = files and loader.host.isolation == "process"

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from isomorph.core.chance import FALSE_ALARM
+from isomorph.core.cost import cost_so_far
 from isomorph.core.divergence import Verdict
 from isomorph.core.interruption import InterruptedCheck
 from isomorph.core.report import Report, Skipped
@@ -40,10 +41,12 @@ def report_interrupted_load(options: CheckConfig, handles: Sequence[ModelHandle]
             draws=0,
             false_alarm=FALSE_ALARM,
             strict=options.strict,
+            quick=options.quick,
             models=tuple(each.summary for each in known),
             skipped=(Skipped(what="the whole check", why="it was interrupted"),),
             trusted=options.trusted,
             elapsed={"total": time.monotonic() - started},
+            cost=cost_so_far(),
             version=VERSION,
         )
         raise InterruptedCheck(report) from stop

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph import registry
+from isomorph.core.cost import phase
 from isomorph.core.errors import UsageError
 from isomorph.core.report import ModelForm
 from isomorph.core.trace import Trace, flatten
@@ -94,7 +95,8 @@ class Loader:
 
     def open(self, role: str, source: Any) -> ModelHandle:  # noqa: ANN401
         """Load it and choose its runtime."""
-        model = self.load(source)
+        with phase("load"):
+            model = self.load(source)
         name = self.runtime.get(role) if isinstance(self.runtime, Mapping) else self.runtime
         if isinstance(self.runtime, str) and not registry.runtime(self.runtime).accepts(model):
             # One runtime name for both sides applies to the side that accepts it.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.checking.verdict import Claim, Outcome, Summary, extended
 from isomorph.core.coverage import concluded
+from isomorph.core.progress import begin_step
 from isomorph.core.report import Skipped
 from isomorph.measure.ledger import Accounts
 
@@ -64,7 +65,10 @@ class CheckLog:
 
     def each_sample(self, samples: Sequence[Sample]) -> Iterator[Sample]:
         """The samples in turn; once a runtime has died, the others are skipped."""
-        for sample in samples:
+        # Loading comes before the samples, and the report after them.
+        count = len(samples) + 2
+        for number, sample in enumerate(samples, start=2):
+            begin_step(self.options.on_progress, number, count)
             if self.summary.abort_reason:
                 skipped = Skipped(what=f"inputs {sample.origin}", why=self.summary.abort_reason)
                 self.add(Outcome(skipped=(skipped,)))
@@ -73,3 +77,4 @@ class CheckLog:
             self.ledger.open(sample)
             yield sample
             self.ledger.close()
+        begin_step(self.options.on_progress, count, count)

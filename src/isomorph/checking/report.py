@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.checking.log import CheckLog
 from isomorph.checking.verdict import Outcome
+from isomorph.core.cost import cost_so_far, phase
 from isomorph.core.divergence import Verdict
 from isomorph.core.interruption import InterruptedCheck
 from isomorph.core.limits import noted_limits
@@ -29,6 +30,12 @@ if TYPE_CHECKING:
     from isomorph.sessions.model_handle import ModelHandle
 
 
+_LEFT_OUT = Skipped(
+    what="faulty nodes, weights and attributes that no input reaches, further inputs and sizes",
+    why="a quick check compares the outputs only",
+)
+
+
 def final_report(
     log: CheckLog,
     collectors: Collectors,
@@ -42,9 +49,12 @@ def final_report(
     """The report of a finished check; what is shown of a chosen sample is measured now."""
     log.add(_closing_findings(log.summary, handles))
     log.conclude()
-    quantization, unmeasured = collectors.worst.quantization(asked=log.options.quantization)
-    profile, unprofiled = collectors.profile.profile()
-    alignment, unaligned = collectors.aligner.alignment()
+    with phase("quantized tensors"):
+        quantization, unmeasured = collectors.worst.quantization(asked=log.options.quantization)
+    with phase("profile"):
+        profile, unprofiled = collectors.profile.profile()
+    with phase("alignment"):
+        alignment, unaligned = collectors.aligner.alignment()
     log.add(Outcome(skipped=(*unmeasured, *unprofiled, *unaligned, *skipped)))
     report = report_so_far(log, handles)
     return replace(
@@ -73,11 +83,14 @@ def report_so_far(log: CheckLog, handles: Sequence[ModelHandle]) -> Report:
     """What is known by now, without measuring anything more."""
     summary, options = log.summary, log.options
     divergences = tuple(summary.divergences.values())
-    hit = (Skipped(what=limit.left_out, why=limit.why) for limit in log.limits)
+    hit = [Skipped(what=limit.left_out, why=limit.why) for limit in log.limits]
+    if options.quick:
+        hit.append(_LEFT_OUT)
     return Report(
         verdict=summary.verdict,
         reason=summary.reason,
         only_given=options.only_given,
+        quick=options.quick,
         command="check",
         seed=options.seed,
         draws=most_draws(divergences),
@@ -96,6 +109,7 @@ def report_so_far(log: CheckLog, handles: Sequence[ModelHandle]) -> Report:
         skipped=(*summary.skipped, *hit),
         trusted=options.trusted,
         elapsed={"total": time.monotonic() - log.started},
+        cost=cost_so_far(),
         version=VERSION,
     )
 

@@ -16,6 +16,7 @@ from isomorph.checking.evaluate import (
     overflow_outcome,
 )
 from isomorph.checking.locate import locate_faults, underflow_outcome
+from isomorph.core.cost import phase
 from isomorph.measure.compare import Comparison, Terms
 
 if TYPE_CHECKING:
@@ -78,15 +79,17 @@ def locate_once(
     if done or not log.options.locate:
         return done
     explained = log.summary.explained
-    location = locate_faults(sides, comparison, terms, explained=explained, hidden=hidden)
+    with phase("locate"):
+        location = locate_faults(sides, comparison, terms, explained=explained, hidden=hidden)
     if location is None:
         return False
     from isomorph.checking.diagnose import diagnose
 
-    outcome = diagnose(
-        location, sides, comparison, terms.false_alarm,
-        lambda located: collectors.add_faults(sides[1], located),
-    )  # fmt: skip
+    with phase("diagnose"):
+        outcome = diagnose(
+            location, sides, comparison, terms.false_alarm,
+            lambda located: collectors.add_faults(sides[1], located),
+        )  # fmt: skip
     log.add(outcome)
     return True
 

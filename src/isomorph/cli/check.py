@@ -47,6 +47,7 @@ def check(
     Exit codes: 0 the same, 1 divergent, 2 wrong use or unreadable model, 3 unknown, 4 refused.
     """
     from isomorph import api, registry
+    from isomorph.cli.command_cost import with_cost_of_command
     from isomorph.cli.output import refuse_page_on_terminal, show_report, show_report_on_interrupt
     from isomorph.cli.progress import Progress
     from isomorph.store.targets import check_target
@@ -66,5 +67,6 @@ def check(
     check_target(output, reference, candidate, *files)
     with show_report_on_interrupt(reporter, output), Progress() as progress:
         report = api.check(reference, candidate, progress=progress, **{**usual, **stated})
+    report = with_cost_of_command(report)
     show_report(report, reporter, output)
     return report.exit_code

@@ -101,6 +101,7 @@ class SampleFlags(Flags):
 class CheckFlags(Flags):
     """How far a check goes, and how its result is judged."""
 
+    quick: cli_options.Quick = False
     locate: cli_options.Locate = None
     align: cli_options.Align = None
     quantization: cli_options.Quantization = None

@@ -306,6 +306,10 @@ Pair = Annotated[
     str | None, Option("--pair", help="The name under which the baseline knows these two.")
 ]
 Strict = Annotated[bool, Option("--strict", help="Exit 1 for a fault that rounding hides, too.")]
+Quick = Annotated[
+    bool,
+    Option("--quick", help="Compare the outputs only: no faulty nodes, weights or other inputs."),
+]
 OnlyGiven = Annotated[
     bool, Option("--only-given", help="Ask about the given inputs alone, not the whole function.")
 ]

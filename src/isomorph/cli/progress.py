@@ -1,10 +1,14 @@
-"""Progress on stderr, shown once a command has taken longer than two seconds."""
+"""Progress on stderr, shown once a command has taken longer than two seconds.
+
+Step, elapsed time, phase and detail: ``step 2 of 4, 12 s: reference: oracle  draw 3 of 10``.
+"""
 
 from __future__ import annotations
 
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -13,6 +17,7 @@ from isomorph.core.escaping import printable
 
 if TYPE_CHECKING:
     from rich.status import Status
+    from rich.text import Text
 
 PATIENCE = 2.0
 """Seconds before the first progress line."""
@@ -24,7 +29,15 @@ LOG_GAP = 5.0
 class Progress:
     """Called with a phase and a detail; a line that moves on a terminal, plain lines elsewhere."""
 
-    def __init__(self, *, patience: float = PATIENCE, gap: float = LOG_GAP) -> None:
+    def __init__(
+        self,
+        *,
+        patience: float = PATIENCE,
+        gap: float = LOG_GAP,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._now, self._started = now, now()
+        self._step = ""
         self._gap, self._next, self._logged = gap, 0.0, ""
         self._timer = threading.Timer(patience, self._begin)
         self._timer.daemon = True
@@ -57,6 +70,10 @@ class Progress:
             if self._begun and not self._ended:
                 self._show()
 
+    def step(self, number: int, count: int) -> None:
+        """Show that step ``number`` of ``count`` begins."""
+        self._step = f"step {number} of {count}, "
+
     def _begin(self) -> None:
         with self._lock:
             if self._ended:
@@ -67,23 +84,37 @@ class Progress:
     def _show(self) -> None:
         if sys.stderr.isatty():
             self._move()
-        elif self._phase != self._logged and time.monotonic() >= self._next:
+        elif self._phase != self._logged and self._now() >= self._next:
             self._logged = self._phase
-            self._next = time.monotonic() + self._gap
-            sys.stderr.write(f"isomorph: {printable(self._phase)}\n")
+            self._next = self._now() + self._gap
+            sys.stderr.write(f"isomorph: {self._place()}: {printable(self._phase)}\n")
             sys.stderr.flush()
+
+    def _place(self) -> str:
+        return f"{self._step}{self._now() - self._started:.0f} s"
 
     def _move(self) -> None:
         from rich.console import Console
         from rich.status import Status
-        from rich.text import Text
 
-        line = Text(printable(self._phase), style="bold")
-        if self._detail:
-            line.append(f"  {printable(self._detail, limit=60)}", style="not bold")
         if self._status is None:
             console = Console(stderr=True, highlight=False, markup=False)
-            self._status = Status(line, console=console, spinner="line")
+            # It is drawn again several times a second, with the elapsed time.
+            self._status = Status(self._Line(self), console=console, spinner="line")
             self._status.start()
-        else:
-            self._status.update(line)
+
+    class _Line:
+        """The line of a terminal as it is at the moment."""
+
+        def __init__(self, progress: Progress) -> None:
+            self._progress = progress
+
+        def __rich__(self) -> Text:
+            from rich.text import Text
+
+            progress = self._progress
+            line = Text(f"{progress._place()}: ")
+            line.append(printable(progress._phase), style="bold")
+            if progress._detail:
+                line.append(f"  {printable(progress._detail, limit=60)}", style="not bold")
+            return line

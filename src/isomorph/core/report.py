@@ -10,6 +10,7 @@ from typing import Any
 from isomorph.core.alignment import Alignment
 from isomorph.core.baseline import Baseline, BaselineState
 from isomorph.core.constraints import Count, Probability
+from isomorph.core.cost import Cost
 from isomorph.core.coverage import Coverage, InputKind
 from isomorph.core.dataset_summary import OverSamples
 from isomorph.core.divergence import Divergence, Verdict
@@ -231,6 +232,8 @@ class Report:
     strict: bool = False
     only_given: bool = False
     """Whether the question was restricted to the given inputs."""
+    quick: bool = False
+    """Whether only outputs were compared, on few inputs, and nothing was searched for."""
     models: tuple[ModelSummary, ...] = ()
     environments: Mapping[str, Environment] = field(default_factory=dict)
     inputs: tuple[InputSummary, ...] = ()
@@ -255,7 +258,9 @@ class Report:
     request: CheckRequest | None = None
     """What the check was asked, so that a repair can repeat it."""
     elapsed: Mapping[str, float] = field(default_factory=dict)
-    """Seconds by phase."""
+    """Seconds by phase, without the loading of the models."""
+    cost: Cost | None = None
+    """The time of the whole command."""
     version: str = ""
     schema: str = SCHEMA
 
@@ -273,8 +278,8 @@ class Report:
         fine = self.verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED}
         text = f"{word} {self.coverage.words}" if fine and self.coverage is not None else word
         if self.only_given:
-            return f"{text} only" if fine else f"{text} on the given inputs only"
-        return text
+            text = f"{text} only" if fine else f"{text} on the given inputs only"
+        return f"{text} (quick: outputs only)" if self.quick else text
 
     @property
     def accepted(self) -> bool:

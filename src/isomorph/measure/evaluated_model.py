@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import numpy as np
 
+from isomorph.core.cost import phase
 from isomorph.core.errors import IsomorphError
 from isomorph.core.stated_numbers import FIRST_DRAWS, WIDE_DRAWS
 from isomorph.core.trace import Noise, flatten
@@ -347,7 +348,8 @@ class EvaluatedModel:
         if what not in self._kept:
             self._report(what, "")
             try:
-                self._kept[what] = work()
+                with phase(what):
+                    self._kept[what] = work()
             except IsomorphError as error:
                 self._kept[what] = error
         return cast("_T | IsomorphError", self._kept[what])

@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import TYPE_CHECKING
 
+from isomorph.core.cost import waiting
+
 if TYPE_CHECKING:
     from isomorph.measure.evaluated_model import Comparand, EvaluatedModel
     from isomorph.measure.evaluated_tail import EvaluatedTail
@@ -38,8 +40,10 @@ def run_parallel(*work: Callable[[], object], apart: bool) -> None:
     pool = ThreadPoolExecutor(len(work), thread_name_prefix="isomorph side")
     try:
         # Each thread has a context of its own: limits that it hits are noted for this check.
-        for future in [pool.submit(copy_context().run, each) for each in work]:
-            future.result()
+        futures = [pool.submit(copy_context().run, each) for each in work]
+        with waiting():
+            for future in futures:
+                future.result()
     finally:
         # After an interruption the host is closed, which ends what the threads wait for.
         pool.shutdown(wait=False, cancel_futures=True)

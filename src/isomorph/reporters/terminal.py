@@ -20,12 +20,14 @@ from isomorph.reporters._outputs import outputs
 from isomorph.reporters._quantized_tensors import quantized
 
 if TYPE_CHECKING:
+    from isomorph.core.cost import Cost
     from isomorph.core.report import Binding, Finding, ModelSummary, Report, Skipped
     from isomorph.core.trace import Environment
 
 NARROWEST, USUAL = 40, 100
 MOST_NOTES = 6
 _GENERATED = "generated: "
+_DEAREST = 3
 
 
 class TerminalReporter:
@@ -221,11 +223,19 @@ def _closing(report: Report) -> str:
     origins = _origins(report)
     if origins:
         parts.insert(0, "inputs " + "; ".join(printable(origin, limit=120) for origin in origins))
-    if report.elapsed:
+    if report.cost is not None:
+        parts.append(_cost(report.cost))
+    elif report.elapsed:
         parts.append(f"{sum(report.elapsed.values()):.1f} s")
     if report.version:
         parts.append(f"isomorph {report.version}")
     return " · ".join([*parts, "more: --format html -o page.html"])
+
+
+def _cost(cost: Cost) -> str:
+    """``2.1 s, 3.0 CPU s (oracle 1.4, load 0.9, start 0.5)``: the phases with the most."""
+    dearest = (f"{each.name} {each.cpu:.1f}" for each in cost.phases[:_DEAREST])
+    return f"{cost.wall:.1f} s, {cost.cpu:.1f} CPU s ({', '.join(dearest)})"
 
 
 def _origins(report: Report) -> list[str]:

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypedDict
 
+from isomorph.core.cpu_time import unwatch, watch
 from isomorph.core.errors import RuntimeFailedError
 from isomorph.core.system_memory import resident_memory
 from isomorph.core.threads import threads_per_side
@@ -121,6 +122,7 @@ class WorkerProcess:
         finally:
             for fd in (*child_ends, log[1]):
                 os.close(fd)
+        watch(self._process.pid)
         self._channel = Channel(answers[0], commands[1])
         self._lifeline = lifeline[1]
         self._log = LogTail(log[0])
@@ -202,6 +204,7 @@ class WorkerProcess:
             # Only a process stuck in the kernel outlives SIGKILL, and nobody can wait for that.
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(_KILL_SECONDS)
+            unwatch(self._process.pid)
             self._stopped = True
             # Another thread may be waiting for an answer; it will see that there is none. Closed
             # before that, the descriptors could already be somebody else's.

@@ -10,31 +10,37 @@ def test_what_is_quick_prints_nothing(capsys):
 
 
 def test_what_is_slow_prints_its_phase_outside_a_terminal(capsys):
-    with Progress(patience=0.01, gap=0.0) as progress:
+    clock = [100.0]
+    with Progress(patience=0.01, gap=0.0, now=lambda: clock[0]) as progress:
         progress("loading", "a.onnx")
         _until(lambda: progress._begun)
+        clock[0] = 112.4
+        progress.step(2, 4)
         progress("running\x1b[2J", "b.onnx")
     lines = capsys.readouterr().err.splitlines()
-    assert lines == ["isomorph: loading", "isomorph: running\\x1b[2J"]
+    assert lines == ["isomorph: 0 s: loading", "isomorph: step 2 of 4, 12 s: running\\x1b[2J"]
 
 
 def test_a_log_is_not_flooded(capsys):
-    with Progress(patience=0.01, gap=60.0) as progress:
+    with Progress(patience=0.01, gap=60.0, now=lambda: 0.0) as progress:
         progress("loading", "a.onnx")
         _until(lambda: progress._begun)
         for number in range(50):
             progress(f"phase {number}", "")
-    assert capsys.readouterr().err == "isomorph: loading\n"
+    assert capsys.readouterr().err == "isomorph: 0 s: loading\n"
 
 
 def test_on_a_terminal_the_line_shows_phase_and_detail(capsys, monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    with Progress(patience=0.01) as progress:
+    with Progress(patience=0.01, now=lambda: 7.0) as progress:
+        progress.step(3, 5)
         progress("running", "node_[red]7")
         _until(lambda: progress._status is not None)
         time.sleep(0.2)
-    assert "node_[red]7" in capsys.readouterr().err
+    shown = capsys.readouterr().err
+    assert "node_[red]7" in shown
+    assert "step 3 of 5, 0 s: " in shown
 
 
 def test_a_phase_after_the_end_is_not_shown(capsys):
