@@ -14,19 +14,19 @@ def install(folder, name, text):
 
 
 def test_our_own_are_those_of_the_metadata():
-    theirs = {
+    expected = {
         (kind, each.name, each.value)
         for kind in metadata.entry_points().groups
         if kind.startswith("isomorph.")
         for each in metadata.entry_points(group=kind)
     }
-    ours = {
+    found_points = {
         (group, point.name, point.value)
         for group, points in entry_points("isomorph.").items()
         for point in points.values()
     }
-    assert ours == theirs
-    assert ours
+    assert found_points == expected
+    assert found_points
 
 
 def test_the_first_on_the_path_counts(tmp_path, monkeypatch):
