@@ -5,7 +5,7 @@ import { css, h, name, section } from "./dom";
 import { figure, raised } from "./figures";
 import { graph, real, type Report } from "./page_report";
 import type { GraphProfile, Real } from "./report";
-import { accusedInside, faulty, type Selection } from "./selection";
+import { faultyInside, faulty, type Selection } from "./selection";
 
 const HEIGHT = 340;
 
@@ -230,7 +230,7 @@ function described(report: Report, side: GraphProfile, rows: Rows, at: number, p
   return [
     h("span", { class: "who" }, h("span", { class: "dim" }, `${place + 1} ${side.ops[place] ?? ""}`), " ", name(side.nodes[place])),
     ...round(side.rounds?.[place] ?? null),
-    ...accusedInside(report, side, place).map((inner) => h("span", { class: "pairing" }, h("span", { class: "dim" }, "faulty inside"), h("b", {}, inner))),
+    ...faultyInside(report, side, place).map((inner) => h("span", { class: "pairing" }, h("span", { class: "dim" }, "faulty inside"), h("b", {}, inner))),
     one("translation", rows.translation[at]),
     one("arises here", side.local[place]),
     one("reference run", rows.reference[at]),

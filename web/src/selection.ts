@@ -61,15 +61,15 @@ export function placeOf(side: GraphProfile, node: string): number {
   return own >= 0 ? own : side.nodes.indexOf(pathInto(node)[0] ?? node);
 }
 
-/** What a finding accuses inside the bodies of the node at a place. */
-export function accusedInside(report: Report, side: GraphProfile, place: number): string[] {
+/** The faulty nodes that findings name inside the bodies of the node at a place. */
+export function faultyInside(report: Report, side: GraphProfile, place: number): string[] {
   const parent = side.nodes[place] ?? "";
   return report.findings.flatMap(({ node, effect }) =>
     node === null || effect === "none" || node === parent || placeOf(side, node) !== place ? [] : [node.slice(parent.length + 1)],
   );
 }
 
-/** Places of the nodes that a finding accuses. */
+/** Places of the nodes that a finding names as faulty. */
 export function faulty(report: Report, side: GraphProfile): Map<number, number> {
   const places = new Map<number, number>();
   for (const finding of report.findings) {

@@ -6,7 +6,7 @@ import { figure } from "./figures";
 import { graph, real, type Report } from "./page_report";
 import type { GraphProfile } from "./report";
 import { commonRanks, HEIGHT, joined, key, layOut, WIDTH, type Role, type Side } from "./arrange";
-import { accusedInside, faulty, type Place, type Selection } from "./selection";
+import { faultyInside, faulty, type Place, type Selection } from "./selection";
 
 const USUAL = 11;
 const MOST = 150;
@@ -50,10 +50,10 @@ export function slices(report: Report, selection: Selection): HTMLElement {
   );
 }
 
-/** The first accused node, or where the error is largest. */
+/** The first faulty node, or where the error is largest. */
 function firstPlace(report: Report, side: GraphProfile): number {
-  const accused = [...faulty(report, side)].sort((a, b) => a[1] - b[1])[0];
-  if (accused !== undefined) return accused[0];
+  const first = [...faulty(report, side)].sort((a, b) => a[1] - b[1])[0];
+  if (first !== undefined) return first[0];
   const measured = side.translation.some((one) => one !== null) ? side.translation : side.execution;
   const values = measured.map((one) => real(one) ?? -1);
   return values.indexOf(values.reduce((a, b) => Math.max(a, b), -1));
@@ -178,16 +178,16 @@ class View {
   private nodes(role: Role, places: number[]): cytoscape.ElementDefinition[] {
     const side = role === "candidate" ? this.right : this.left;
     if (side === undefined) return [];
-    const accused = role === "candidate" ? faulty(this.report, side) : new Map<number, number>();
+    const marked = role === "candidate" ? faulty(this.report, side) : new Map<number, number>();
     const heat = heatOf(this.right);
-    const inner = (place: number): string | undefined => (accused.has(place) ? accusedInside(this.report, side, place)[0] : undefined);
+    const inner = (place: number): string | undefined => (marked.has(place) ? faultyInside(this.report, side, place)[0] : undefined);
     return places.map((place) => ({
       data: {
         id: key(role, place),
         label: `${shown(side.ops[place] ?? "")}${inner(place) === undefined ? "" : ` › ${abridged(shown(inner(place) ?? ""), 22)}`}\n${abridged(shown(side.nodes[place] ?? ""), 26)}`,
         heat: role === "candidate" ? heat(place) : 0,
       },
-      classes: accused.has(place) ? `${role} faulty` : role,
+      classes: marked.has(place) ? `${role} faulty` : role,
     }));
   }
 
@@ -236,7 +236,7 @@ class View {
             pairing("arises here", figure(side.local[place])),
           ]
         : []),
-      ...(role === "candidate" ? accusedInside(this.report, side, place).map((one) => pairing("faulty inside", shown(one))) : []),
+      ...(role === "candidate" ? faultyInside(this.report, side, place).map((one) => pairing("faulty inside", shown(one))) : []),
       pairing("run", figure(side.execution[place])),
       pairing("budget", figure(side.budget[place])),
     ];

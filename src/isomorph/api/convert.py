@@ -37,7 +37,7 @@ def convert(
 ) -> Conversion:
     """Take a model to another format or width, and prove every hop against the first model.
 
-    The format is ``to``, or what the suffix of ``target`` says. Routes are tried until one is
+    The format is ``to``, or that of the suffix of ``target``. Routes are tried until one is
     proven; ``via`` names formats or converters on the way. ``data`` calibrates int8 and is what
     the proof is made on. The model is written to ``target`` only if it is proven (or with
     ``keep``), and the report beside it either way.

@@ -63,7 +63,7 @@ def places(request: Request, work: Path) -> Iterator[Place]:
         located, sides = locate(ref, cand, pairs), (left, right)
         fault = _chosen(located, node)
         if fault is None and not located.chain.faults and located.chain.explained:
-            # The graphs agree: it is the run that is to blame, if anything is.
+            # The graphs agree: only the run can be wrong.
             located, sides = locate_execution(cand, [cand for _, cand in pairs]), (right, right)
             fault = _chosen(located, node)
         if fault is not None:

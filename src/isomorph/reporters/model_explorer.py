@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 GRAPH = "main"
 """The id under which Model Explorer shows the only graph of a model."""
 _GRADIENT = ((0.0, "#ffffff"), (0.5, "#f6c7a4"), (1.0, "#b3261e"))
-_ACCUSED = "#b3261e"
+_FAULTY_COLOR = "#b3261e"
 
 
 class ModelExplorerReporter:
@@ -43,26 +43,26 @@ class ModelExplorerReporter:
                 "this report does not hold the error of every node",
                 fix="make it with: isomorph check REFERENCE CANDIDATE --profile --format json",
             )
-        accused = {
+        faulty = {
             finding.node for finding in report.findings if finding.effect != FindingEffect.NONE
         }
-        return {side.role: _overlay(side, accused) for side in report.profile.graphs}
+        return {side.role: _overlay(side, faulty) for side in report.profile.graphs}
 
 
-def _overlay(side: GraphProfile, accused: set[str | None]) -> str:
+def _overlay(side: GraphProfile, faulty: set[str | None]) -> str:
     translated = any(value is not None for value in side.translation)
     values = side.translation if translated else side.execution
     what = "translation" if translated else "run"
     data = {
         "name": f"isomorph: log10 of the {what} error",
-        "results": _results(side, values, accused if side.role == "candidate" else set()),
+        "results": _results(side, values, faulty if side.role == "candidate" else set()),
         "gradient": [{"stop": stop, "bgColor": color} for stop, color in _GRADIENT],
     }
     return json.dumps({GRAPH: data}, indent=2, sort_keys=True, allow_nan=False)
 
 
 def _results(
-    side: GraphProfile, values: Sequence[float | None], accused: set[str | None]
+    side: GraphProfile, values: Sequence[float | None], faulty: set[str | None]
 ) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     finite = [v for v in values if v is not None and math.isfinite(v) and v > 0]
@@ -73,6 +73,6 @@ def _results(
             continue
         shown = most * 10 if value == math.inf else max(value, least)
         found[tensor] = {"value": round(math.log10(shown), 4)}
-        if node in accused:
-            found[tensor]["bgColor"] = _ACCUSED
+        if node in faulty:
+            found[tensor]["bgColor"] = _FAULTY_COLOR
     return found
