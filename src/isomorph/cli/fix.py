@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from isomorph.cli import options
-from isomorph.cli.option_groups import InputFlags, LoadFlags, PairFlags, options_of
+from isomorph.cli.option_groups import InputFlags, LoadFlags, PairFlags, RepairFlags, options_of
 from isomorph.cli.parameters import Argument, Option
+
+if TYPE_CHECKING:
+    from isomorph.core.patch import Repair
 
 
 def fix(
@@ -39,16 +42,8 @@ def fix(
         Path | None,
         Option("--report", metavar="FILE", help="Write that there instead of on the terminal."),
     ] = None,
-    keep_float: Annotated[
-        str | None,
-        Option(
-            "--keep-float",
-            metavar="N|auto",
-            help="Keep the worst N nodes of a quantized candidate in float, or as few as needed.",
-        ),
-    ] = None,
+    repair_flags: RepairFlags,
     input_flags: InputFlags,
-    budget: options.Budget = None,
     pair_flags: PairFlags,
     load_flags: LoadFlags,
     debug: options.Debug = False,
@@ -64,34 +59,28 @@ def fix(
     from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
     from isomorph.core.errors import UsageError
-    from isomorph.core.escaping import printable
-    from isomorph.reporters.repair_document import document
-    from isomorph.reporters.repair_text import lines
-    from isomorph.reporters.textwrap import wrapped
 
     if format_ not in {"text", "json"}:
         raise UsageError(
             "UNKNOWN_FORMAT", f"fix has no format {format_!r}", fix="--format text or json"
         )
-    if keep_float is not None and keep_float != "auto" and not keep_float.isdigit():
-        raise UsageError(
-            "BAD_COUNT", f"--keep-float {keep_float} is no count", fix="--keep-float 3 or auto"
-        )
+    stated = options_of(repair_flags, input_flags, pair_flags, load_flags)
     with Progress() as progress:
-        repair = api.fix(
-            reference,
-            candidate,
-            output=output,
-            budget=options.budgets(budget),
-            keep_float=keep_float,
-            progress=progress,
-            **options_of(input_flags, pair_flags, load_flags),
-        )
+        repair = api.fix(reference, candidate, output=output, progress=progress, **stated)
     if format_ == "json":
         from isomorph.reporters.json import as_json
+        from isomorph.reporters.repair_document import document
 
         write(as_json(document(repair)), report)
     else:
-        shown = [printable(line, limit=2000) for line in lines(repair, diff=diff)]
-        write("\n".join(shown if report is not None else wrapped(shown)), report)
+        write(_text(repair, diff=diff, wrap=report is None), report)
     return repair.exit_code
+
+
+def _text(repair: Repair, *, diff: bool, wrap: bool) -> str:
+    from isomorph.core.escaping import printable
+    from isomorph.reporters.repair_text import lines
+    from isomorph.reporters.textwrap import wrapped
+
+    shown = [printable(line, limit=2000) for line in lines(repair, diff=diff)]
+    return "\n".join(wrapped(shown) if wrap else shown)

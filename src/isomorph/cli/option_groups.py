@@ -98,6 +98,14 @@ class SampleFlags(Flags):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RepairFlags(Flags):
+    """What a repair may do, and how far it may be off."""
+
+    keep_float: cli_options.KeepFloat = None
+    budget: cli_options.Budget = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class CheckFlags(Flags):
     """How far a check goes, and how its result is judged."""
 

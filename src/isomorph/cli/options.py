@@ -112,6 +112,15 @@ def separated(words: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(part for word in words or () for part in word.split(",") if part)
 
 
+def float_count(word: str | None) -> str | None:
+    """How many nodes stay in float: a number, or ``auto``."""
+    if word is not None and word != "auto" and not word.isdigit():
+        raise UsageError(
+            "BAD_COUNT", f"--keep-float {word} is no count", fix="--keep-float 3 or auto"
+        )
+    return word
+
+
 def require_choice(flag: str, word: str, known: Sequence[str]) -> str:
     """The value, if it is one of the known ones."""
     if word not in known:
@@ -331,6 +340,15 @@ Via = Annotated[
         metavar="STOP,…",
         help="Formats or converters on the way, in their order.",
         parse=separated,
+    ),
+]
+KeepFloat = Annotated[
+    str | None,
+    Option(
+        "--keep-float",
+        metavar="N|auto",
+        help="Keep the worst N nodes of a quantized candidate in float, or as few as needed.",
+        parse=float_count,
     ),
 ]
 Opset = Annotated[int | None, Option("--opset", min=1, help="The opset of an ONNX file.")]

@@ -16,6 +16,7 @@ from isomorph.cli.option_groups import (
     InputFlags,
     LoadFlags,
     PairFlags,
+    RepairFlags,
     RouteFlags,
     RuntimeFlags,
     SampleFlags,
@@ -118,7 +119,7 @@ def test_a_switch_that_is_turned_off_is_given():
     ("verb", "keywords", "groups"),
     [
         (api.check, CheckKeywords, (InputFlags, SampleFlags, PairFlags, CheckFlags, LoadFlags)),
-        (api.fix, PairKeywords, (InputFlags, PairFlags, LoadFlags)),
+        (api.fix, PairKeywords, (RepairFlags, InputFlags, PairFlags, LoadFlags)),
         (api.extract, PairKeywords, (InputFlags, PairFlags, LoadFlags)),
         (api.run, RuntimeKeywords, (InputFlags, RuntimeFlags, LoadFlags)),
         (api.trace, RuntimeKeywords, (InputFlags, RuntimeFlags, LoadFlags)),
