@@ -32,7 +32,7 @@ from isomorph.match.rounded_weights import narrowed
 from isomorph.match.topology import Topology
 from isomorph.measure.budget_check import judge
 from isomorph.measure.evaluated_model import EvaluatedModel, flattened
-from isomorph.measure.precision import QUANTIZED_OPS, widths
+from isomorph.measure.precision import QUANTIZED_OPS, lower_precision
 from isomorph.measure.spread import FALSE_ALARM
 from isomorph.oracle.noise import unit_roundoff
 
@@ -67,7 +67,7 @@ class AttributeExperiment:
         self._experiment, self._sides = experiment, experiment.sides
         graphs = [side.model.graph for side in self._sides]
         self._live = [Topology(graph).live for graph in graphs]
-        self._lower = widths(graphs[1]) - widths(graphs[0])
+        self._lower = lower_precision(*graphs)
         self.differences = [each for each in differences if not self._by_precision(each)]
 
     def _by_precision(self, difference: AttributeDifference) -> bool:

@@ -24,7 +24,7 @@ from isomorph.localize.reference_spans import (
     reference_spans,
 )
 from isomorph.match.attributes import first_difference
-from isomorph.measure.precision import widths
+from isomorph.measure.precision import lower_precision
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -54,7 +54,7 @@ def latent(
     cand_nodes = unmatched_nodes(candidate.model, reference.model)
     if not ref_nodes and not cand_nodes:
         return [], []
-    if widths(candidate.model.graph) - widths(reference.model.graph):
+    if lower_precision(reference.model.graph, candidate.model.graph):
         # A quantizer is calibrated for certain values: on others it differs by design, and so
         # does everything after it.
         why = "a candidate of lower precision differs on other values by design"

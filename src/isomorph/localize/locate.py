@@ -16,7 +16,7 @@ from isomorph.localize.unrelated_models import unrelated
 from isomorph.localize.value_matcher import match_captures
 from isomorph.match.dequantized_graph import dequantized
 from isomorph.match.tensor_capture import TensorCapture
-from isomorph.measure.precision import narrow_constants, quantized, widths
+from isomorph.measure.precision import lower_precision, narrow_constants, quantized, widths
 
 if TYPE_CHECKING:
     from isomorph.core.protocols import Session
@@ -68,7 +68,7 @@ def match_values(
     candidate.settle()
     rounding = Noise(seed=reference.seed, rounding=True)
     noise = rounding
-    if widths(right) - widths(left):
+    if lower_precision(left, right):
         noise = Noise(
             seed=candidate.seed,
             rounding=True,

@@ -14,7 +14,7 @@ import numpy as np
 
 from isomorph.kernels.quantized import limits, unpacked
 from isomorph.match.arranged_weights import agreeing_arrangements
-from isomorph.match.element_bounds import Elements, Source, compare_elements
+from isomorph.match.element_bounds import Elements, Source, compare_elements, grid_steps
 from isomorph.oracle.dtypes import HALVES
 from isomorph.oracle.noise import least_rounding, unit_roundoff
 
@@ -84,7 +84,7 @@ class BlockedDifference:
 
 def blocked_differences(reference: Weights, candidate: Weights) -> Iterator[BlockedDifference]:
     """Every weight in blocks that is wrong in few numbers, with what it was made from."""
-    sources: Mapping[int, list[tuple[StoredWeight, Array, float]]] | None = None
+    sources: Mapping[int, list[tuple[StoredWeight, Array, Array]]] | None = None
     for blocked in blocked_weights(candidate):
         if sources is None:
             sources = _sources(reference)
@@ -93,31 +93,35 @@ def blocked_differences(reference: Weights, candidate: Weights) -> Iterator[Bloc
             yield found
 
 
-def _sources(side: Weights) -> Mapping[int, list[tuple[StoredWeight, Array, float]]]:
-    """The weights of a graph by size: each with its numbers and its largest step."""
-    found: dict[int, list[tuple[StoredWeight, Array, float]]] = {}
+def _sources(side: Weights) -> Mapping[int, list[tuple[StoredWeight, Array, Array]]]:
+    """The weights of a graph by size: each with its numbers and the step at each of them."""
+    found: dict[int, list[tuple[StoredWeight, Array, Array]]] = {}
     for blocked in blocked_weights(side):
-        step = float(np.max(blocked.sizes, initial=0.0))
-        found.setdefault(blocked.weight.size, []).append((blocked.weight, blocked.real, step))
+        held = blocked.weight, blocked.real, blocked.sizes
+        found.setdefault(blocked.weight.size, []).append(held)
     for weight in side.stored.values():
         value = side.real(weight) if weight.direct else None
         if value is not None:
-            step = max(weight.grid.scale) if weight.grid is not None else 0.0
-            found.setdefault(weight.size, []).append((weight, value, step))
+            step = grid_steps(weight.grid, weight.shape) if weight.grid is not None else 0.0
+            steps = np.broadcast_to(step, value.shape)
+            found.setdefault(weight.size, []).append((weight, value, steps))
     return found
 
 
 def _nearest(
-    blocked: BlockedWeight, sources: Sequence[tuple[StoredWeight, Array, float]]
+    blocked: BlockedWeight, sources: Sequence[tuple[StoredWeight, Array, Array]]
 ) -> BlockedDifference | None:
     """The source from which fewest numbers differ; None where one explains all of them."""
     weight, actual = blocked.weight, blocked.real
     widest = 0.5 * float(np.max(blocked.sizes, initial=0.0))
     best: BlockedDifference | None = None
-    for source, value, step in sources:
-        terms = Source(dtype=source.dtype, half_step=0.5 * step + widest)
-        for expected, _ in agreeing_arrangements(value, actual, weight, terms):
-            seen = compare_blocked(blocked, expected, actual, Source(dtype=source.dtype), step)
+    for source, value, steps in sources:
+        half = 0.5 * float(np.max(steps, initial=0.0)) + widest
+        # The steps are arranged as the numbers are, in the place of their error.
+        terms = Source(dtype=source.dtype, half_step=half, error_bound=steps)
+        for expected, placed in agreeing_arrangements(value, actual, weight, terms):
+            own = Source(dtype=source.dtype)
+            seen = compare_blocked(blocked, expected, actual, own, placed.error_bound)
             if seen.equal:
                 return None
             if not seen.sparse or seen.informative <= seen.count:
@@ -131,7 +135,7 @@ def _nearest(
 
 
 def compare_blocked(
-    blocked: BlockedWeight, expected: Array, actual: Array, source: Source, step: float
+    blocked: BlockedWeight, expected: Array, actual: Array, source: Source, step: Array | float
 ) -> Elements:
     """Compare a weight in blocks element by element with what it was made from.
 
@@ -139,14 +143,29 @@ def compare_blocked(
     of a block as elsewhere, unless the end cuts it off. A scale that is rounded afterwards moves it
     by its rounding. So did the source's, whose step is ``step``.
     """
+    steps = np.broadcast_to(step, actual.shape)
     with np.errstate(all="ignore"):
         apart = np.abs(expected - actual) > unit_roundoff("float32") * np.abs(expected)
     # Where most numbers are exactly the source's, its grid was kept, and none was rounded again.
-    kept = step > 0.0 and 2 * int(np.count_nonzero(apart)) < apart.size
-    reach = blocked.scale_error + (0.0 if kept else 0.5 * (blocked.sizes + step))
+    # In blocks of another size, that can only be said of those that have the source's step.
+    on_grid = steps > 0.0
+    if not _same_blocks(blocked.sizes, steps):
+        with np.errstate(all="ignore"):
+            on_grid &= np.abs(blocked.sizes - steps) <= unit_roundoff("float32") * steps
+    if 2 * int(np.count_nonzero(apart & on_grid)) >= int(np.count_nonzero(on_grid)):
+        on_grid = np.zeros(actual.shape, bool)
+    reach = blocked.scale_error + np.where(on_grid, 0.0, 0.5 * (blocked.sizes + steps))
     seen = compare_elements(expected, actual, blocked.weight, replace(source, error_bound=reach))
     aside = _cut_off(blocked, expected - actual)
     return replace(seen, beyond=seen.beyond & ~aside, between=seen.between & ~aside)
+
+
+def _same_blocks(one: Array, two: Array) -> bool:
+    """Whether the steps of two grids change at the same places."""
+    return all(
+        np.array_equal(np.diff(one, axis=axis) != 0.0, np.diff(two, axis=axis) != 0.0)
+        for axis in range(one.ndim)
+    )
 
 
 def _cut_off(blocked: BlockedWeight, error: Array) -> Array:

@@ -51,17 +51,29 @@ class _Table:
 
     def __init__(self, side: Weights, node: Node) -> None:
         self._side, self.node, self.name = side, node, node.inputs[0]
+        maker = side.topology.maker.get(self.name)
+        self._dequantizer: Node | None = None
+        if maker is not None and maker.op == "DequantizeLinear":
+            self.name, self._dequantizer = maker.inputs[0], maker
         self.stored = side.graph.constants.get(self.name)
+        if self.grid is None:
+            self.name, self._dequantizer = node.inputs[0], None
+            self.stored = side.graph.constants.get(self.name)
 
     @cached_property
     def grid(self) -> Quantization | None:
-        """How the integers of a stored table stand for numbers once their rows are selected."""
+        """How the integers of a stored table stand for numbers, before or after the selection."""
         if self.stored is None or "int" not in self.stored.dtype:
             return None
         behind = self._side.topology.readers.get(self.node.outputs[0], ())
-        if len(behind) != 1 or behind[0].op != "DequantizeLinear":
-            return None
-        scale, zero = (self._number(behind[0], place) for place in (1, 2))
+        if self._dequantizer is None and len(behind) == 1 and behind[0].op == "DequantizeLinear":
+            return self._grid_of(behind[0])
+        return None if self._dequantizer is None else self._grid_of(self._dequantizer)
+
+    def _grid_of(self, node: Node) -> Quantization | None:
+        """The scale and zero point of the whole table."""
+        assert self.stored is not None
+        scale, zero = (self._number(node, place) for place in (1, 2))
         if scale is None:
             return None
         return Quantization(
@@ -97,7 +109,9 @@ class _Table:
 
     @cached_property
     def plain(self) -> bool:
-        """Whether it is one stored array of floats, which other comparisons know."""
+        """Whether other comparisons know it: stored floats, or integers dequantized before."""
+        if self._dequantizer is not None:
+            return True
         return self.stored is not None and "float" in self.stored.dtype
 
     @cached_property
@@ -211,10 +225,14 @@ def _compared(table: _Table, source: _Table) -> TableDifference | None:
     expected = np.concatenate([expected, further], axis=axis)
     common = np.take(expected, range(counts[1]), axis=axis)
     half = 0.5 * max(source.grid.scale) if source.grid is not None else 0.0
+    weight, integers = table.weight, table.integers
+    if table.grid is not None and source.grid is not None and _same_grid(table.grid, source.grid):
+        # On one grid nothing was rounded again.
+        half, weight, integers = 0.0, replace(weight, grid=None), None
     terms = Source(
         dtype=source.weight.dtype, half_step=half, error_bound=table.error + source.error
     )
-    elements = compare_elements(common, actual, table.weight, terms, table.integers)
+    elements = compare_elements(common, actual, weight, terms, integers)
     if elements.equal and not missing:
         return None
     certain = bool(np.ptp(common) > 0.0) if elements.equal else _sparse(elements)
@@ -228,6 +246,10 @@ def _compared(table: _Table, source: _Table) -> TableDifference | None:
         ),
         missing=missing, certain=certain,
     )  # fmt: skip
+
+
+def _same_grid(one: Quantization, two: Quantization) -> bool:
+    return (one.scale, one.zero_point or (0,)) == (two.scale, two.zero_point or (0,))
 
 
 def _sparse(elements: Elements) -> bool:

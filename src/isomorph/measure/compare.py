@@ -23,7 +23,7 @@ from isomorph.measure.output_layout import (
 )
 from isomorph.measure.output_order import elements, nearest, unordered
 from isomorph.measure.parallel import allowances, evaluate_all, evaluate_tails
-from isomorph.measure.precision import jumps, quantized, widths
+from isomorph.measure.precision import jumps, lower_precision, quantized, requantized, widths
 from isomorph.measure.spread import Spread, merged
 from isomorph.measure.underflow import Underflow, explained, underflow
 from isomorph.measure.verdict import (
@@ -238,13 +238,13 @@ def _judge_once(
     question = Question(
         dtype=_dtype(ref, cand),
         false_alarm=terms.false_alarm,
-        lossy=bool(widths(candidate.model.graph) - widths(reference.model.graph)),
+        lossy=bool(lower_precision(reference.model.graph, candidate.model.graph)),
         quantized=quantized(reference.model.graph) or quantized(candidate.model.graph),
         budget=terms.budget(left, right),
         allowance=lambda: (
             _allowance(reference, candidate, left, right, moved) if terms.allowance else None
         ),
-        intended=lambda: _move(_at(candidate.intended_loss(), right), moved),
+        intended=lambda: _intended(reference, candidate, left, right, moved),
     )
     judged = decide(ref, cand, question)
     if question.budget is None:
@@ -297,6 +297,17 @@ def _allowance(
     ref = _at(reference.allowance(constants[0]), left)
     cand = _at(candidate.allowance(constants[1]), right)
     return merged(ref, _move(cand, moved))
+
+
+def _intended(
+    reference: Comparand, candidate: Comparand, left: str, right: str, moved: Rearrangement | None
+) -> Spread | None:
+    """Return the intended loss: the candidate's, and the reference's where both are quantized."""
+    lost = _move(_at(candidate.intended_loss(), right), moved)
+    if not requantized(reference.model.graph, candidate.model.graph):
+        return lost
+    # Both may have been made from the same numbers, each with its own rounding.
+    return merged(_at(reference.intended_loss(), left), lost)
 
 
 def _move(spread: Spread | None, moved: Rearrangement | None) -> Spread | None:

@@ -16,6 +16,7 @@ QUANTIZED_OPS = frozenset(
      "QLinearConv", "QLinearMatMul", "DynamicQuantizeLSTM", "DynamicQuantizeMatMul",
      "MatMulIntegerToFloat", "QGemm", "QAttention", "MatMulNBits", "FakeQuant"}
 )  # fmt: skip
+_QUANTIZED = frozenset({"quantized"})
 OF_SHAPES = ("Shape", "Size")
 """Operators that return a size and do not read values."""
 _STEPS = frozenset({"Floor", "Ceil", "Round", "Sign", "Mod", "TopK", "Unique"})
@@ -34,6 +35,34 @@ def widths(graph: Graph) -> frozenset[str]:
     if (2 * len(narrow) >= len(floats) > 0) or _narrow_between_doors(graph):
         found |= set(narrow)
     return frozenset(found | ({"quantized"} if quantized(graph) else set()))
+
+
+def lower_precision(reference: Graph, candidate: Graph) -> frozenset[str]:
+    """Return the lossy types that the candidate declares and the reference does not.
+
+    Weights that both quantize, in blocks of other sizes, were rounded once more.
+    """
+    found = widths(candidate) - widths(reference)
+    return found or (_QUANTIZED if requantized(reference, candidate) else frozenset())
+
+
+def requantized(reference: Graph, candidate: Graph) -> bool:
+    """Whether both graphs quantize, the candidate in blocks that the reference does not have."""
+    blocks = _blocks(candidate)
+    return bool(blocks) and quantized(reference) and not blocks <= _blocks(reference)
+
+
+def _blocks(graph: Graph) -> frozenset[tuple[int, str]]:
+    """Return the sizes of the blocks in which constants are quantized, each with its integers."""
+    found = set()
+    for node in graph.nodes:
+        size = node.attributes.get("block_size")
+        stored = [graph.constants[name].dtype for name in node.inputs if name in graph.constants]
+        integers = [dtype for dtype in stored if "int" in dtype]
+        if node.op in QUANTIZED_OPS and isinstance(size, int) and size > 0 and integers:
+            bits = node.attributes.get("bits", "".join(filter(str.isdigit, integers[0])))
+            found.add((size, str(bits)))
+    return frozenset(found)
 
 
 def narrow_constants(graph: Graph) -> tuple[str, ...]:

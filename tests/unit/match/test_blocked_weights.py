@@ -96,10 +96,25 @@ def test_a_grid_that_was_kept_moves_by_the_rounding_of_its_scale_alone(weight, d
     steps = source.steps.copy()
     steps[0] = steps[0].astype(SCALES[dtype])  # most numbers are the source's own
     kept = blocked(source.integers, source.zeros, steps, 4, dtype)
-    largest = float(source.sizes.max())
-    assert compared(kept, source.real, largest).equal
+    assert compared(kept, source.real, source.sizes).equal
     # Half a step is no rounding of a scale; only a number beyond the end is cut off there.
     moved = source.real.copy()
     moved[1, column] += 0.5 * steps[1, column]
     at_high = source.integers[1, column] == kept.ends[1]
-    assert compared(kept, moved, largest).beyond[1, column] == (not at_high)
+    assert compared(kept, moved, source.sizes).beyond[1, column] == (not at_high)
+
+
+@given(WEIGHTS, st.sampled_from(["asymmetric", "symmetric", "signed"]), st.integers(0, BLOCK - 1))
+def test_blocks_of_another_size_move_a_number_by_both_roundings(weight, kind, column):
+    source = in_blocks(weight, 4, kind, "float32", rounded_first=True)
+    joined = source.real.reshape(BLOCKS // 2, 2 * BLOCK)
+    for numbers in (joined, weight.reshape(joined.shape)):  # of the grid, or what it was made from
+        made = in_blocks(numbers, 4, kind, "float32", rounded_first=True)
+        steps = source.sizes.reshape(joined.shape)
+        assert compared(made, joined, steps).equal
+        wrong = made.integers.copy()
+        wrong[0, column] += 6 if wrong[0, column] < 8 else -6
+        changed = blocked(wrong, made.zeros, made.steps, 4, "float32")
+        inside = 0 < wrong[0, column] < 15
+        assume(inside and steps[0, column] < 2 * made.sizes[0, column])
+        assert compared(changed, joined, steps).beyond[0, column]
