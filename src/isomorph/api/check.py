@@ -118,8 +118,6 @@ def _given_samples(
     trust: bool,
 ) -> tuple[DataSet | None, UserMetric | None]:
     """The test set and the metric over it, where these are given."""
-    from isomorph.measure.user_metric import user_metric
-
     if options.only_given and inputs is None and data is None:
         raise UsageError(
             "NOTHING_GIVEN",
@@ -131,7 +129,11 @@ def _given_samples(
     # Arrays that no input takes are an error, unless a metric may use them, as labels.
     memory, spare = options.runtime.limits.memory, options.metric is not None
     samples = sample_set(data, inputs, memory=memory, spare=spare)
-    return samples, None if options.metric is None else user_metric(options.metric, trust=trust)
+    if options.metric is None:
+        return samples, None
+    from isomorph.measure.user_metric import user_metric
+
+    return samples, user_metric(options.metric, trust=trust)
 
 
 def _is_file(source: Any) -> bool:  # noqa: ANN401

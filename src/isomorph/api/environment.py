@@ -48,14 +48,14 @@ def sample_set(
     spare: bool = False,
 ) -> DataSet | None:
     """The samples of a folder or file; ``spare`` allows arrays that no input takes."""
-    from isomorph.inputs.data_sets import data_set
-
     if data is None:
         return None
     if inputs is not None:
         raise UsageError(
             "BAD_OPTION", "--inputs and --data are both given", fix="give one sample, or many"
         )
+    from isomorph.inputs.data_sets import data_set
+
     return data_set(Path(data), memory=memory, spare=spare)
 
 
