@@ -45,8 +45,8 @@ def test_on_a_terminal_the_line_shows_phase_and_detail(capsys, monkeypatch):
 
 def test_a_phase_after_the_end_is_not_shown(capsys):
     with Progress(patience=0.01) as progress:
-        pass
-    time.sleep(0.05)
+        _until(lambda: progress._begun)
+    capsys.readouterr()
     progress("late", "")
     assert capsys.readouterr().err == ""
 

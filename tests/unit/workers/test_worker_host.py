@@ -89,7 +89,7 @@ def large(monkeypatch):
 
 
 def test_the_usual_runtime_of_a_small_model_runs_in_the_worker_of_its_oracle(host, model_file):
-    model = host.load(model_file(), "stranger", {})
+    model = host.load(model_file(), "toy_plugin", {})
     run, oracle = (host.open(model, Environment(runtime=name)) for name in SIDES)
     assert pid_of(run) == pid_of(oracle)
     assert failure(run, "abort").code == "RUNTIME_CRASHED"
@@ -97,7 +97,7 @@ def test_the_usual_runtime_of_a_small_model_runs_in_the_worker_of_its_oracle(hos
     assert np.array_equal(run.run({"x": X}, ["x"])["x"], X)
 
 
-SIDES = ("stranger", "stranger_oracle")
+SIDES = ("toy_plugin", "toy_plugin_oracle")
 
 
 @pytest.mark.usefixtures("large")
@@ -413,7 +413,7 @@ FORK = """
         sys.exit(0)
     assert os.waitpid(child, 0)[1] == 0
     session.run({}, ["large"])
-    print(session.environment.facts["pid"], host._slot("toy_plugin").process.pid)
+    print(session.environment.facts["pid"], host._slot("toy_plugin_oracle").process.pid)
 """
 
 
