@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Noise
 
 Array = NDArray[Any]
+
+_PIECE = 1 << 15
+"""Numbers that are moved at a time."""
 
 _NORMAL = np.float32(2.0**-126).view(np.uint32)
 _HALF_OF_DIGITS = np.float32(2.0**12).view(np.uint32)
@@ -33,20 +37,54 @@ def rounded_again(name: str, constant: EvalValue, noise: Noise | None) -> EvalVa
         return constant
     if not is_float(constant.dtype) or not isinstance(constant.data, np.ndarray):
         return constant
-    values, unit = lifted(constant.data), unit_roundoff(constant.dtype)
-    draw = spread_evenly(generator(noise.seed, ("constant", name)), values.shape)
-    shift = np.asarray(np.abs(values))
-    shift *= unit
-    if least := least_rounding(constant.dtype):
-        # A number that underflows is off by more than its digits: an epsilon of 1e-10 in float16.
-        np.maximum(shift, least, out=shift)
-    shift *= draw
-    np.copyto(shift, 0.0, where=stands_for_itself(constant.data, unit))
-    with np.errstate(invalid="ignore", over="ignore"):
-        finite = np.isfinite(np.sum(shift))
-    if not finite:
-        np.copyto(shift, 0.0, where=~np.isfinite(shift))
+    random = generator(noise.seed, ("constant", name))
+    shift = rounding_shifts(constant.data, constant.dtype, random)
     return EvalValue(constant.data, dtype=constant.dtype, constant=True, shift=shift)
+
+
+def rounding_shifts(values: Array, dtype: str | None, random: np.random.Generator) -> Array:
+    """Return how far one rounding of ``dtype`` moves each number, in float64.
+
+    Numbers that somebody wrote down do not move.
+    """
+    flat = np.ascontiguousarray(values).reshape(-1)
+    shifts = np.empty(flat.shape)
+    for piece in _pieces(flat.size):
+        _shift_piece(flat[piece], dtype, random, shifts[piece])
+    return shifts.reshape(values.shape)
+
+
+def move_by_rounding(
+    values: Array, dtype: str | None, random: np.random.Generator, stored: Array
+) -> None:
+    """Move the float64 ``values`` of the ``stored`` numbers by one rounding of ``dtype``."""
+    flat, own = values.reshape(-1), np.ascontiguousarray(stored).reshape(-1)
+    shifts = np.empty(min(flat.size, _PIECE))
+    for piece in _pieces(flat.size):
+        part = flat[piece]
+        _shift_piece(own[piece], dtype, random, shifts[: part.size])
+        part += shifts[: part.size]
+
+
+def _pieces(size: int) -> Iterator[slice]:
+    """Yield pieces that stay in the cache while they are computed."""
+    for start in range(0, size, _PIECE):
+        yield slice(start, start + _PIECE)
+
+
+def _shift_piece(values: Array, dtype: str | None, random: np.random.Generator, out: Array) -> None:
+    unit = unit_roundoff(dtype)
+    np.abs(lifted(values), out=out)
+    out *= unit
+    if least := least_rounding(dtype):
+        # A number that underflows is off by more than its digits: an epsilon of 1e-10 in float16.
+        np.maximum(out, least, out=out)
+    out *= spread_evenly(random, values.shape)
+    np.copyto(out, 0.0, where=stands_for_itself(values, unit))
+    with np.errstate(invalid="ignore", over="ignore"):
+        finite = np.isfinite(np.sum(out))
+    if not finite:
+        np.copyto(out, 0.0, where=~np.isfinite(out))
 
 
 def stands_for_itself(values: Array, unit: float) -> Array:

@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from isomorph.core.trace import Noise
-from isomorph.oracle.rounded_constants import rounded_again, stands_for_itself
+from isomorph.oracle.rounded_constants import (
+    move_by_rounding,
+    rounded_again,
+    rounding_shifts,
+    stands_for_itself,
+)
 from isomorph.oracle.value import EvalValue
 
 NOISE = Noise(seed=3, constants=("c",))
@@ -88,3 +93,13 @@ def test_what_underflows_moves_by_half_its_spacing_and_keeps_its_sign():
 def test_the_bits_of_float32_tell_what_its_value_tells(values):
     by_bits = stands_for_itself(values, 2.0**-24)
     assert np.array_equal(by_bits, stands_for_itself(values.astype(np.float64), 2.0**-24))
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (7,), (3, 40_000)])
+def test_moving_numbers_adds_their_shifts(shape):
+    values = np.random.default_rng(1).normal(size=shape).astype(np.float32)
+    shifts = rounding_shifts(values, "float32", np.random.default_rng(2))
+    moved = np.array(values, np.float64)
+    move_by_rounding(moved, "float32", np.random.default_rng(2), values)
+    assert np.array_equal(moved, values.astype(np.float64) + shifts)
+    assert shifts.shape == shape

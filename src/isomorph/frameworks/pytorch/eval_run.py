@@ -31,12 +31,15 @@ from isomorph.frameworks.pytorch.interpreter import (
 from isomorph.frameworks.pytorch.op_noise import disturbed, rounds_nothing, stored
 from isomorph.frameworks.pytorch.program import Program, Step, replace_refs
 from isomorph.frameworks.pytorch.weight_cache import LiftedWeights
-from isomorph.oracle.noise import UNIT_ROUNDOFF, Rounding, generator, spread_evenly, unit_roundoff
+from isomorph.oracle.noise import UNIT_ROUNDOFF, Rounding, generator, unit_roundoff
 from isomorph.oracle.plan import Planner
-from isomorph.oracle.rounded_constants import stands_for_itself
+from isomorph.oracle.rounded_constants import move_by_rounding
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
+
+
+_NUMPY_FLOATS = (torch.float16, torch.float32, torch.float64)
 
 
 class OracleRun:
@@ -79,17 +82,14 @@ class OracleRun:
         return self.shaken
 
     def _disturbed_constant(self, name: str) -> Any:  # noqa: ANN401
-        """The constant times (1 + u·ξ): the same at every use within a run."""
+        """The constant after one more rounding: the same at every use within a run."""
         value = self.weights.constants[name]
-        unit = unit_roundoff(dtype_name(value.dtype))
         random = generator(self.noise.seed if self.noise else 0, ("constant", name))
-        draw = torch.from_numpy(np.asarray(spread_evenly(random, tuple(value.shape))))
-        draw *= unit
-        draw += 1.0
         changed = value.to(torch.float64, copy=True)
-        stored = value.detach() if value.dtype == torch.float32 else changed
-        draw[torch.from_numpy(stands_for_itself(stored.numpy(), unit))] = 1.0
-        changed.mul_(draw)
+        # NumPy has no narrower types than float16; float64 holds their numbers as they are.
+        stored = value.detach() if value.dtype in _NUMPY_FLOATS else changed
+        changed = changed.contiguous()
+        move_by_rounding(changed.numpy(), dtype_name(value.dtype), random, stored.numpy())
         self.weights.release_stored(changed)
         return changed
 

@@ -127,6 +127,31 @@ def test_what_depends_on_constants_alone_keeps_its_declared_type():
     assert rms(np.std(draws, axis=0)) > 0.1 * rms(exact - declared)
 
 
+@pytest.mark.parametrize(("dtype", "unit"), [(torch.float32, 2.0**-24), (torch.float16, 2.0**-11)])
+def test_the_disturbance_of_a_constant_is_not_rounded_itself(dtype, unit):
+    class Scaled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            generator = torch.Generator().manual_seed(1)
+            self.weight = nn.Parameter(1.0 + torch.rand(60_000, generator=generator).to(dtype))
+
+        def forward(self, x):
+            return x * self.weight
+
+    example = (torch.ones(60_000, dtype=dtype),)
+    model = load(Scaled(), *example)
+    feeds, (name,) = feeds_of(model, example), outputs(model)
+    (weight,) = (each for each, constant in model.graph.constants.items() if constant.shape)
+    session = oracle(model)
+    still = session.run(feeds, [name])[name]
+    moved = session.run(feeds, [name], noise=Noise(seed=4, constants=(weight,)))[name]
+    steps = ((moved - still) / still)[moved != still] / unit
+    # Evenly spread, of deviation one: bounded by the root of three, and never the same twice.
+    assert np.std(steps) == pytest.approx(1.0, rel=0.02)
+    assert np.max(np.abs(steps)) <= 3.0**0.5 * (1 + 1e-6)
+    assert np.unique(steps).size > 0.9 * steps.size
+
+
 def test_named_constants_are_disturbed_by_one_rounding_of_their_type():
     module = nn.Linear(6, 3)
     model = load(module, torch.ones(1, 6))
