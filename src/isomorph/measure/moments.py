@@ -8,10 +8,12 @@ import numpy as np
 
 from isomorph.core.limits import DRAWN_BYTES
 from isomorph.core.memory import share_of_memory
+from isomorph.core.stated_numbers import OPERATION_ROUNDINGS
 from isomorph.measure.distance import is_inexact, is_integer, widen
 from isomorph.measure.moderated_variance import moderated
 from isomorph.measure.reached_values import Reached, few_values
 from isomorph.measure.spread import Spread
+from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -85,7 +87,8 @@ class Moments:
         if self._about_mean:
             # The loss of a quantizer or a narrow type is as large as the draws show: an element
             # at the end of a range, after a ReLU, may lose as much as its neighbors.
-            return Spread(draws=draws, deviation=pooled(variance), unsettled=self.unsettled)
+            lost = pooled_loss(variance, np.abs(widen(self.center)))
+            return Spread(draws=draws, deviation=lost, unsettled=self.unsettled)
         if self._wide:
             # Where only wider noise moves an element, rounding might: its deviation is used.
             variance = np.where(still, self._wider / self._wide, variance)
@@ -123,10 +126,26 @@ class Moments:
         return np.concatenate([still, np.stack(self._steps)]) if self._steps else still
 
 
-def pooled(variance: Array) -> Array:
-    """Return standard deviations from the mean of each variance and its channel's."""
+def pooled(variance: Array, shared: Array | None = None) -> Array:
+    """Return standard deviations from the mean of each variance and its channel's.
+
+    ``shared`` are the variances that enter the mean of a channel, where they are others.
+    """
     if variance.ndim == 0:
         return np.asarray(np.sqrt(variance))
     axes = tuple(range(2, variance.ndim)) if variance.ndim >= 4 else (-1,)
-    neighbors = np.mean(variance, axis=axes, keepdims=True) if variance.size else variance
+    each = variance if shared is None else shared
+    neighbors = np.mean(each, axis=axes, keepdims=True) if variance.size else variance
     return np.asarray(np.sqrt(0.5 * (variance + neighbors)))
+
+
+def pooled_loss(variance: Array, size: Array) -> Array:
+    """Return deviations of a loss of precision, to which neighbors without any do not contribute.
+
+    A neighbor that moves by no more than the rounding of float32 lost nothing by a narrower type,
+    however large it is.
+    """
+    rounding = OPERATION_ROUNDINGS * unit_roundoff("float32") * size
+    with np.errstate(over="ignore"):
+        lost = variance > np.square(rounding)
+    return pooled(variance, np.where(lost, variance, 0.0))
