@@ -38,6 +38,11 @@ if TYPE_CHECKING:
 
 Side = ModelHandle | Replayed
 
+_UNREACHED = Skipped(
+    what="weights and attributes that the recorded input does not reach",
+    why="a trace holds the tensors of one run, and neither weights nor a model that could be run",
+)
+
 
 def check_replayed(
     reference: Side, candidate: Side, given: Sample | None, options: CheckConfig
@@ -48,7 +53,10 @@ def check_replayed(
     if without:
         return _by_values(reference, candidate, options)
     sample = _sample(reference, candidate, options)
+    # A trace has no weights to compare, and no other input can be tried.
+    options = replace(options, only_given=True)
     report = check_pair(_handle(reference), _handle(candidate), sample, options)
+    report = replace(report, skipped=(*report.skipped, _UNREACHED))
     if not isinstance(candidate, Replayed) or not options.locate:
         return report
     return _first_differences(report, reference, candidate, sample)
