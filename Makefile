@@ -17,7 +17,7 @@ REAL_MODELS := basic-pitch openwakeword fer pymicro-wakeword
 # warning is an error here before the first test is collected.
 PYTEST_PLUGINS_OFF := -p no:anyio
 
-.PHONY: demo test test-fast test-other-cpu lint bench bench-packages fuzz-verdicts web web-check clean
+.PHONY: demo test test-quick test-fast test-other-cpu lint bench bench-packages fuzz-verdicts web web-check clean
 .DELETE_ON_ERROR:
 
 demo: $(STAMP)
@@ -28,9 +28,15 @@ demo: $(STAMP)
 test: $(STAMP)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(PYTEST_PLUGINS_OFF) -n 2 $(PYTEST_ARGS)
 
-# Numerics, matching, localization, reports and gates, without the frameworks: a few minutes.
-FAST_TESTS := tests/meta $(addprefix tests/unit/,core store oracle kernels inputs match measure \
-	localize sessions reporters server api cli)
+# Units, contracts of extensions and gates that need no framework: 90 seconds on two quiet cores.
+QUICK_TESTS := tests/meta $(addprefix tests/unit/,core store oracle kernels inputs match sessions \
+	reporters server api cli) $(addprefix tests/contract/test_,extensions.py operator_tables.py \
+	reporters.py rules.py)
+# Measuring and localization as well: a few minutes.
+FAST_TESTS := $(QUICK_TESTS) $(addprefix tests/unit/,measure localize checking workers)
+
+test-quick: $(STAMP)
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(PYTEST_PLUGINS_OFF) -n 2 $(QUICK_TESTS) $(PYTEST_ARGS)
 
 test-fast: $(STAMP)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(PYTEST_PLUGINS_OFF) -n 2 $(FAST_TESTS) $(PYTEST_ARGS)
