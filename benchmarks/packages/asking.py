@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -23,7 +24,7 @@ REFUSED = 4
 INTERNAL = 70
 _LONGEST = 300
 """Characters of a reason."""
-_SAMPLE_SECONDS = 0.5
+_SAMPLE_SECONDS = 1.0
 _WALL_SECONDS = 5
 """Seconds of a clock for each CPU second, after which what waits for nothing is ended."""
 _MEBIBYTE = 1 << 20
@@ -199,11 +200,12 @@ def _report(out: str) -> dict[str, Any] | None:
 
 
 def _last(err: str) -> str:
-    """The error that a process ended with: its own line and the reason below it."""
+    """The error that a process ended with: its own line, the file and the reason below it."""
     lines = [line.strip() for line in err.strip().splitlines()]
     for place, line in enumerate(lines):
         if line.startswith("error["):
-            return " ".join(lines[place : place + 3])
+            kept = itertools.takewhile(lambda each: not each.startswith("fix:"), lines[place:])
+            return " ".join(itertools.islice(kept, 3))
     return lines[-1] if lines else ""
 
 

@@ -55,7 +55,7 @@ def test_a_name_that_leads_out_of_the_folder_is_refused(tmp_path):
         (-11, None, "isomorph: load", "crash", "signal 11; isomorph: load"),
         (70, None, "a\nerror[INTERNAL] x\nwhy: y", "internal", "error[INTERNAL] x why: y"),
         (2, None, "error[WEIGHTS_ONLY] no", "refused", "error[WEIGHTS_ONLY] no"),
-        (2, None, "error[NO] x\nin /a/b/net.h5", "refused", "error[NO] x in …/net.h5"),
+        (2, None, "error[NO] x\nin /a/net.h5\nfix: y", "refused", "error[NO] x in …/net.h5"),
         (9, None, "Killed", "error", "Killed"),
     ],
 )
