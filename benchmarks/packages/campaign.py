@@ -161,7 +161,7 @@ def _write(rows: Iterable[Row]) -> None:
     kept.sort(key=lambda row: (order[row.package], row.size, row.file))
     with redirect_stdout(io.StringIO()):  # the folder need not be printed for each row
         write_json("packages", {"rows": [row.document for row in kept]})
-    PAGE.write_text(page(kept), encoding="utf-8")
+    PAGE.write_text(page(kept, list(order)), encoding="utf-8")
 
 
 def _line(row: Row) -> str:

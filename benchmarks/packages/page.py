@@ -24,9 +24,12 @@ build; `timeout` a question that was ended at its limit of CPU seconds.
 _MEGABYTE = 1e6
 
 
-def page(rows: Sequence[Row]) -> str:
-    """The Markdown of all rows."""
+def page(rows: Sequence[Row], packages: Sequence[str]) -> str:
+    """The Markdown of all rows; ``packages`` are all names that there are questions about."""
     lines = [_INTRODUCTION, _counts(rows), ""]
+    missing = [name for name in packages if name not in {row.package for row in rows}]
+    if missing:
+        lines += [f"No question about these packages has been asked yet: {', '.join(missing)}.", ""]
     for package in dict.fromkeys(row.package for row in rows):
         own = [row for row in rows if row.package == package]
         lines += [f"## {package} {own[0].version}", ""]
@@ -54,7 +57,7 @@ def _listed(counts: Counter[str]) -> str:
 def _cells(row: Row) -> str:
     note = row.error or " → ".join(row.converters)
     cells = (
-        Path(row.file).name if row.file else "—",
+        "/".join(Path(row.file).parts[-2:]) or "—",
         f"{row.size / _MEGABYTE:.1f}" if row.size else "",
         f"to {row.route}" if _converts(row) else row.route,
         row.verdict,

@@ -127,8 +127,16 @@ def test_small_models_come_first_and_what_cannot_be_read_is_not_converted(campai
     assert converted.index(("nets/large.onnx", "tflite")) < converted.index(
         ("nets/small.onnx", "onnx float16")
     ), "the narrow widths come last"
-    assert "| small.onnx | 0.0 | to onnx float16 | equivalent | 7 | 321 |  |" in page
+    assert "| nets/small.onnx | 0.0 | to onnx float16 | equivalent | 7 | 321 |  |" in page
     assert "Checks: 3 equivalent, 1 refused." in page
+
+
+def test_packages_without_a_row_are_named():
+    from benchmarks.packages.page import page
+
+    assert "asked yet: nets, more." in page([], ["nets", "more"])
+    row = asking.Row(package="nets", version="1", file="", route="find", size=0, verdict="refused")
+    assert "asked yet: more." in page([row], ["nets", "more"])
 
 
 def test_a_second_run_asks_only_what_has_no_answer(campaign):
