@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
 
+_CASTS = frozenset({"Cast", "CastLike"})
+
+
 class ValueMatcher:
     """Finds the reference's tensors with the values of one of the candidate, up to noise.
 
@@ -125,9 +128,18 @@ class ValueMatcher:
     def pairs(self, cand: str, value: Array) -> Iterator[tuple[str, Rearrangement]]:
         """Yield every tensor of the reference that this one equals element by element."""
         for ref in self.of(cand, value):
+            if self._equal_by_chance(ref, cand, value):
+                continue
             found = self.arranged(ref, cand, value)
             if found is not None:
                 yield ref, found
+
+    def _equal_by_chance(self, ref: str, cand: str, value: Array) -> bool:
+        """Whether booleans that are all the same equal numbers that no cast made of them."""
+        kinds = {self.reference.values[ref].dtype.kind, value.dtype.kind}
+        if len(kinds) == 1 or "b" not in kinds or not value.size or value.min() != value.max():
+            return False
+        return _CASTS.isdisjoint({_operator(self.reference, ref), _operator(self.candidate, cand)})
 
     def arranged(self, ref: str, cand: str, value: Array) -> Rearrangement | None:
         """Return the rearrangement in which the reference's tensor equals the candidate's."""
