@@ -27,22 +27,23 @@ def check_request(
     **files: Any,  # noqa: ANN401
 ) -> CheckRequest:
     """The request of a check; ``files`` are its inputs and test set, where these are paths."""
-    from isomorph.store.requested_files import requested_file
+    from isomorph.store.requested_files import requested_file, working_directory
 
     runtime = options.runtime
     given = {**files, FileRole.STATE: runtime.state}
-    name = runtime.name
+    name, memory = runtime.name, runtime.limits.memory
+    # A call from Python may state threads=1 or memory=4e9; a document has each field in one type.
     return CheckRequest(
-        directory=str(Path.cwd()),
+        directory=working_directory(),
         files=tuple(
             requested_file(FileRole(role), path)
             for role, path in given.items()
             if isinstance(path, (str, Path))
         ),
         runtime={"": name} if isinstance(name, str) else dict(name or {}),
-        settings=dict(runtime.settings),
+        settings={key: str(value) for key, value in runtime.settings.items()},
         ops=tuple(runtime.ops),
-        memory=runtime.limits.memory,
+        memory=None if memory is None else int(memory),
         timeout=runtime.limits.timeout,
         dims=dict(dims),
         budgets=dict(budgets),
@@ -78,7 +79,7 @@ def repeated_call(call: RepairCall) -> RepairCall:
 
     path = Path(call.reference)
     report, reference, candidate = reported_models(path)
-    asked = report.request or CheckRequest()
+    asked = report.request or _request_of_bindings(report)
     options = _repeated_options(call.options, asked, path)
     given = (call.inputs, []) if call.inputs is not None else _given_again(report, asked, path)
     inputs, notes = given
@@ -101,6 +102,17 @@ def repeated_call(call: RepairCall) -> RepairCall:
         notes=tuple(notes),
         same_question=not other,
     )
+
+
+def _request_of_bindings(report: Report) -> CheckRequest:
+    """What a report of an earlier version tells of its request: the bindings that were stated."""
+    from isomorph.core.report import BoundBy
+
+    inputs, outputs = (
+        {each.reference: each.candidate for each in bindings if each.how is BoundBy.USER}
+        for bindings in (report.input_bindings, report.output_bindings)
+    )
+    return CheckRequest(bind_inputs=inputs, bind_outputs=outputs)
 
 
 def _repeated_options(options: PairOptions, asked: CheckRequest, report: Path) -> PairOptions:

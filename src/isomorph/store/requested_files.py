@@ -17,6 +17,14 @@ def requested_file(role: FileRole, path: str | Path) -> RequestedFile:
     return RequestedFile(role=role, location=str(path), digest=file_digest(Path(path)))
 
 
+def working_directory() -> str:
+    """The directory in which relative locations start; empty where it was removed."""
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return ""
+
+
 def file_digest(path: Path) -> str:
     """``sha256:…`` of a file; empty for a folder."""
     if not path.is_file():
