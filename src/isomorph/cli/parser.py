@@ -46,7 +46,9 @@ def _parsed(words: Sequence[str], parameters: Sequence[Parameter]) -> dict[str, 
             places.append(word)
             continue
         name, value = _split(word)
-        if name in HELP and value is None:
+        if name in HELP:
+            if value is not None:
+                raise _WrongWordsError(f"option {name} takes no value")
             raise HelpAsked
         _take(name, value, left, options, values)
     values |= _placed(places, [each for each in parameters if isinstance(each.declared, Argument)])

@@ -77,6 +77,8 @@ def test_words_become_arguments(words, found):
         (["m", "--seed", "10"], "--seed '10' is not at least 0 and at most 9"),
         (["m", "--budget", "x"], "--budget 'x' is not a number"),
         (["m", "--strict=yes"], "option --strict takes no value"),
+        (["m", "--help=1"], "option --help takes no value"),
+        (["m", "-hx"], "option -h takes no value"),
     ],
 )
 def test_wrong_words_are_named(words, message):
