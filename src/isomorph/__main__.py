@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.escaping import printable
@@ -20,6 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if arguments is None:  # whoever calls us from Python has plans of their own
         _heed_signals()
+        _open_closed_streams()
     try:
         from isomorph.cli.app import app
 
@@ -44,6 +47,13 @@ def _heed_signals() -> None:
         # What was chosen to be ignored (nohup) stays ignored.
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, interrupt)
+
+
+def _open_closed_streams() -> None:
+    """Let a stream that the caller closed (``>&-``) take text; the exit code carries the answer."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
 
 
 def _explain(error: Exception) -> int:

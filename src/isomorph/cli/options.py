@@ -114,7 +114,7 @@ def separated(words: Sequence[str] | None) -> tuple[str, ...]:
 
 def float_count(word: str | None) -> str | None:
     """How many nodes stay in float: a number, or ``auto``."""
-    if word is not None and word != "auto" and not word.isdigit():
+    if word is not None and word != "auto" and not (word.isascii() and word.isdigit()):
         raise UsageError(
             "BAD_COUNT", f"--keep-float {word} is no count", fix="--keep-float 3 or auto"
         )

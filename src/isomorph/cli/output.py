@@ -45,7 +45,7 @@ def show_report_on_interrupt(reporter: Reporter, output: Path | None) -> Iterato
     try:
         yield
     except InterruptedCheck as stop:
-        with suppress(OSError):  # the terminal may be what has gone
+        with suppress(OSError, UsageError):  # the terminal may be what has gone
             show_report(stop.report, reporter, output)
         raise
 
@@ -88,6 +88,10 @@ def write(text: str, output: Path | None) -> None:
         # The reader closed the pipe; the exit code still carries the verdict. Buffered text
         # goes to the null device, so that the interpreter does not fail while it shuts down.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        raise UsageError(
+            "OUTPUT_UNWRITABLE", "the standard output cannot be written", why=error.strerror
+        ) from error
 
 
 def encodable(text: str, encoding: str) -> str:

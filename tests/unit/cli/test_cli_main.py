@@ -1,3 +1,4 @@
+import sys
 from pathlib import Path
 
 import pytest
@@ -150,3 +151,22 @@ def test_what_is_stated_goes_before_the_project_file_even_if_it_is_the_default(
     assert (asked["seed"], _options(asked).locate) == (7, False)
     assert main(["check", "p", "--seed", "0", "--locate"]) == 0
     assert (asked["seed"], _options(asked).locate) == (0, True)
+
+
+@pytest.mark.parametrize(("words", "code"), [(["--version"], 0), (["nope"], 2)])
+def test_closed_streams_leave_the_exit_code(monkeypatch, words, code):
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "argv", ["isomorph", *words])
+        patched.setattr(sys, "stdout", None)
+        patched.setattr(sys, "stderr", None)
+        patched.setattr("isomorph.__main__._heed_signals", lambda: None)
+        found = main()
+        sys.stdout.close()
+        sys.stderr.close()
+    assert found == code
+
+
+@pytest.mark.parametrize("word", ["x", "-1", "²", ""])
+def test_a_count_of_nodes_is_a_number_or_auto(capsys, word):
+    assert main(["fix", "a", "b", "--keep-float", word]) == 2
+    assert capsys.readouterr().err.startswith("error[BAD_COUNT]")

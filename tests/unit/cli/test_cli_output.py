@@ -89,3 +89,13 @@ def test_a_page_is_not_poured_into_a_terminal(monkeypatch, name, terminal, refus
     with pytest.raises(UsageError) as caught:
         refuse_page_on_terminal(reporter, None)
     assert caught.value.fix == "--format html -o page.html"
+
+
+def test_a_full_disk_behind_stdout_is_no_bug(monkeypatch):
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        monkeypatch.setattr("sys.stdout", full)
+        with pytest.raises(UsageError) as caught:
+            write("x", None)
+        monkeypatch.undo()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), full.fileno())  # what is buffered goes there
+    assert (caught.value.code, caught.value.why) == ("OUTPUT_UNWRITABLE", "No space left on device")
