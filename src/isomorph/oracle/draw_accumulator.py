@@ -91,8 +91,11 @@ class DrawAccumulator(Generic[S]):
 
 
 def mean(value: Array, draws: Sequence[Any]) -> Array:
-    """Return the mean of all draws; the value itself where noise changed even the shape."""
-    if not draws or not all(_comparable(draw, value) for draw in draws):
+    """Return the mean of all draws; the value itself where noise changed even the shape.
+
+    So it is for what is no tensor of real numbers: text, and complex numbers.
+    """
+    if not draws or not all(numeric(draw) and _comparable(draw, value) for draw in draws):
         return value
     with np.errstate(all="ignore"):
         return np.asarray(np.mean([np.asarray(draw, np.float64) for draw in draws], axis=0))

@@ -107,3 +107,13 @@ def test_text_is_compared_with_text():
 def test_the_mean_of_nothing_is_the_value():
     value = np.array([1.0])
     assert mean(value, []) is value
+
+
+@pytest.mark.parametrize(
+    "value", [np.array([1 + 2j, 3 - 1j]), np.array(["a", "b"]), np.array(["a", "b"], object)]
+)
+def test_the_center_of_what_has_no_real_numbers_is_its_value(value):
+    assert mean(value, [value.copy(), value.copy()]) is value
+    drawing = DrawAccumulator(value, Recorder(), about_mean=True)
+    drawing.add(value.copy())
+    assert drawing.finish().steps[0].center is value
