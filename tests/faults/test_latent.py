@@ -197,3 +197,20 @@ def test_a_slope_is_compared_between_frameworks():
         report = check(exported, written(0.2, narrow))
         assert report.verdict == "divergent"
         assert report.reason.endswith("attribute alpha of node 'bend' differs (0.1 against 0.2)")
+
+
+@pytest.mark.parametrize("size", [5, 20])
+def test_an_overflow_makes_no_other_function(size):
+    """log(1 + exp(x)) is softplus, and infinite in float32 from 89 on, in float64 from 710."""
+    written_out = [
+        helper.make_node("Exp", ["p"], ["e"], "grow"),
+        helper.make_node("Add", ["e", "one"], ["f"], "add"),
+        helper.make_node("Log", ["f"], ["q"], "log"),
+    ]
+    plain = model(helper.make_node("Softplus", ["p"], ["q"], "soft"))
+    other = model(*written_out, weights={"one": np.float32(1)})
+    given = {"x": SMALL["x"] * np.float32(size)}
+    report = isomorph.check(plain, other, inputs=given, in_process=True)
+    assert report.verdict is isomorph.Verdict.EQUIVALENT
+    [finding] = report.findings
+    assert finding.code == "LATENT"

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.coverage import InputKind
-from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import REPORTED_INPUT_BYTES, TRIED_WEIGHTS
 from isomorph.core.report import Fact, Skipped
@@ -22,8 +21,11 @@ from isomorph.inputs.generate import SAMPLES, generate
 from isomorph.localize.latent import Latent, latent
 from isomorph.measure.compare import Terms, compare
 from isomorph.measure.evaluated_model import EvaluatedModel
+from isomorph.measure.overflow import overflows
+from isomorph.measure.verdict import graphs_differ
 
 if TYPE_CHECKING:
+    from isomorph.core.divergence import Divergence
     from isomorph.core.model import Graph
     from isomorph.core.report import Binding, Finding
     from isomorph.core.trace import Array, Arrays
@@ -176,10 +178,9 @@ def reached(
             nodes = _touched(found, ref, cand)
             if not nodes:
                 continue
-            judged = compare(ref, cand, outputs, terms).divergences
+            wrong = shown_differences((ref, cand), sides, outputs, terms)
         except IsomorphError:
             continue  # an input that a model rejects reaches nothing
-        wrong = [each for each in judged if each.verdict is Verdict.DIVERGENT]
         if not wrong:
             continue
         for node in nodes:
@@ -191,6 +192,18 @@ def reached(
         each if each.fact(Fact.REACHED_BY) is not None else _not_reached(each, tried)
         for each in findings.values()
     ]
+
+
+def shown_differences(
+    sides: tuple[EvaluatedModel, EvaluatedModel],
+    given: tuple[EvaluatedModel, EvaluatedModel],
+    outputs: Sequence[Binding],
+    terms: Terms,
+) -> list[Divergence]:
+    """Return the outputs in which two graphs differ on another input; none where one overflows."""
+    judged = compare(*sides, outputs, terms).divergences
+    wrong = [each for each in judged if graphs_differ(each)]
+    return [] if wrong and any(map(overflows, sides, given)) else wrong
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

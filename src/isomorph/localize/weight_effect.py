@@ -14,11 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.coverage import InputKind
-from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import SHOWN_INPUTS
 from isomorph.core.stated_numbers import NEAR_OUTPUTS, SAME_DATA_INPUTS
-from isomorph.localize.input_search import Carry, Trial, other_inputs, scales_to
+from isomorph.localize.input_search import (
+    Carry,
+    Trial,
+    other_inputs,
+    scales_to,
+    shown_differences,
+)
 from isomorph.localize.output_effect import (
     ConstantEffect,
     Effect,
@@ -30,7 +35,7 @@ from isomorph.localize.output_effect import (
 from isomorph.localize.same_operand import applied_to_same_data, reads_same_data
 from isomorph.match.structural_constants import Isolation
 from isomorph.match.topology import Topology
-from isomorph.measure.compare import Terms, compare
+from isomorph.measure.compare import Terms
 from isomorph.measure.evaluated_model import EvaluatedModel, flattened
 
 if TYPE_CHECKING:
@@ -204,8 +209,7 @@ class ConstantExperiment:
         self, ref: EvaluatedModel, cand: EvaluatedModel, trial: Trial | None, seen: Effect
     ) -> ConstantEffect:
         """Compare the outputs on one input; ``seen`` is what is known of them."""
-        judged = compare(ref, cand, self.outputs, self.terms).divergences
-        wrong = [each for each in judged if each.verdict is Verdict.DIVERGENT]
+        wrong = shown_differences((ref, cand), self.sides, self.outputs, self.terms)
         return ConstantEffect(
             effect=Effect.SHOWN if wrong else seen,
             trial=trial,

@@ -1,4 +1,4 @@
-"""Values that overflow a tensor's declared type, hidden by a run in a wider type.
+"""Values that overflow a tensor's declared type, and inputs that make a model overflow.
 
 Some runtimes compute float16 nodes in float32. There such a model looks right; on a device that
 computes as declared, values beyond the type become infinite.
@@ -13,6 +13,7 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Finding, FindingEffect, FindingStatus
+from isomorph.oracle.noise_stats import hand_over
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from isomorph.measure.evaluated_model import EvaluatedModel
 
 CODE = "OVERFLOW_HIDDEN"
+_LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 _NODES_AT_A_TIME, _MOST_PASSES = 32, 4
 """Nodes whose tensors are on disk at a time, and passes of the oracle at most."""
 
@@ -49,6 +51,32 @@ def hidden_overflow(evaluated: EvaluatedModel) -> Iterator[Finding]:
                 if clipped is not None and _matters(evaluated, name, clipped, _real(expected)):
                     yield _finding(node, name, values[name])
                     return
+
+
+def overflows(evaluated: EvaluatedModel, given: EvaluatedModel) -> bool:
+    """Whether a tensor exceeds float32 on this input, and does not on the ``given`` one.
+
+    Beyond it two ways to compute one function differ: the logarithm of an exponential is infinite.
+    """
+    found = _beyond_float32(evaluated)
+    return bool(found) and not found <= _beyond_float32(given)
+
+
+def _beyond_float32(evaluated: EvaluatedModel) -> set[str]:
+    """Return the tensors of the oracle that have an infinity, or a number beyond float32."""
+    oracle = evaluated.oracle()
+    found: set[str] = set()
+
+    def look(name: str, value: Any) -> None:  # noqa: ANN401
+        real = isinstance(value, np.ndarray) and value.dtype.kind == "f"
+        # NaN is no overflow: it compares as false.
+        if real and np.any(np.abs(value) > _LARGEST_FLOAT32):
+            found.add(name)
+
+    if oracle.capabilities.fetch == "all":
+        names = [name for node in evaluated.model.graph.nodes for name in node.outputs if name]
+        hand_over(oracle, evaluated.feeds, list(dict.fromkeys(names)), look)
+    return found
 
 
 def _narrow(graph: Graph) -> set[str]:

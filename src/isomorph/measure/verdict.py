@@ -109,6 +109,15 @@ def beyond_doubt(divergence: Divergence, false_alarm: float, *, smooth: bool = F
     return all(_comfortable(part, false_alarm) for part in parts)
 
 
+def graphs_differ(divergence: Divergence) -> bool:
+    """Whether a pair is divergent because of its graphs, and not because of one run alone.
+
+    A run may overflow in float32 on an input on which both graphs compute the same numbers.
+    """
+    same = _within(divergence.rounding) or _within(divergence.translation)
+    return divergence.verdict is Verdict.DIVERGENT and not same
+
+
 def settled_but_for_translation(divergence: Divergence, false_alarm: float) -> bool:
     """Whether the outputs are equivalent beyond doubt, whatever the allowance is."""
     if divergence.verdict is not Verdict.EQUIVALENT:
