@@ -80,16 +80,32 @@ def _no_progress(phase: str, detail: str) -> None:
 
 
 def requirements() -> tuple[Requirement, ...]:
-    """Read from the installed metadata, so that there is no second list to keep."""
+    """Read from the installed metadata, so that there is no second list to keep.
+
+    An extra that ``all`` leaves out is reserved: nothing would use its packages.
+    """
+    lines = [(line, _extra(line)) for line in metadata.requires("isomorph") or ()]
+    parts = [line for line, extra in lines if extra == "all"]
+    used = {None, *(name for line in parts for name in re.findall(r"[a-z]+", _bracketed(line)))}
     found = []
-    for line in metadata.requires("isomorph") or ():
+    for line, extra in lines:
         match = re.match(r"([A-Za-z0-9._-]+)(?:\[[^]]*\])?\s*(?:>=\s*([0-9.]+))?", line)
-        extra = re.search(r"extra\s*==\s*['\"]([^'\"]+)['\"]", line)
-        word = extra[1] if extra else None
-        if match is None or match[1] == "isomorph" or word in ("all", "dev"):
+        if match is None or match[1] == "isomorph" or extra not in used:
             continue
-        found.append(Requirement(package=match[1], minimum=match[2], extra=word))
+        found.append(Requirement(package=match[1], minimum=match[2], extra=extra))
     return tuple(found)
+
+
+def _extra(line: str) -> str | None:
+    """The extra that a requirement belongs to; None for one of the base install."""
+    found = re.search(r"extra\s*==\s*['\"]([^'\"]+)['\"]", line)
+    return found[1] if found else None
+
+
+def _bracketed(line: str) -> str:
+    """The extras that a requirement asks for, as they stand in its brackets."""
+    found = re.search(r"\[([^]]*)\]", line)
+    return found[1] if found else ""
 
 
 def _package(required: Requirement) -> InstallationItem:
