@@ -132,13 +132,7 @@ def _of_nodes(
         expected = stated[word]
         if not one_framework and not (_is_number(actual) and _is_number(expected)):
             continue
-        if word in _AXES:
-            same = _equal(
-                _from_start(expected, ranks.get("expected")),
-                _from_start(actual, ranks.get("actual")),
-            )
-        else:
-            same = _equal(expected, actual)
+        same = _equal(expected, actual) or (word in _AXES and _same_axes(expected, actual, ranks))
         if not same:
             yield AttributeDifference(
                 node=node, counterpart=counterpart, name=name, expected=expected, actual=actual
@@ -153,6 +147,12 @@ def _rank(node: Node, graph: Graph) -> int | None:
     """Return the rank of what a node reads first, where it is declared."""
     spec = graph.tensors.get(node.inputs[0]) if node.inputs else None
     return len(spec.shape) if spec is not None and spec.shape is not None else None
+
+
+def _same_axes(expected: Any, actual: Any, ranks: Mapping[str, int | None]) -> bool:  # noqa: ANN401
+    """Whether axes are the same counted from the start; a rank that is unknown is the other's."""
+    here, there = ranks.get("expected"), ranks.get("actual")
+    return _equal(_from_start(expected, here or there), _from_start(actual, there or here))
 
 
 def _from_start(value: Any, rank: int | None) -> Any:  # noqa: ANN401

@@ -6,8 +6,8 @@ from isomorph.core.model import Graph, Model, Node, TensorSpec
 from isomorph.match.attributes import attribute_differences, first_difference
 
 
-def model(*nodes, framework="onnx"):
-    spec = TensorSpec(name="x", dtype="float32", shape=(2, 3, 4))
+def model(*nodes, framework="onnx", shape=(2, 3, 4)):
+    spec = TensorSpec(name="x", dtype="float32", shape=shape)
     graph = Graph(name="g", inputs=(spec,), outputs=(), nodes=nodes, tensors={"x": spec},
                   constants={})  # fmt: skip
     return Model(framework=framework, location="", digest="", graph=graph)
@@ -35,6 +35,14 @@ def names(ref, cand):
 )
 def test_the_same_value_written_otherwise(one, two):
     assert not names(model(node("Op", **one)), model(node("Op", **two)))
+
+
+@pytest.mark.parametrize("axis", [-1, 2])
+def test_an_axis_counts_from_either_end_where_one_shape_is_unknown(axis):
+    known = model(node("Softmax", axis=-1))
+    assert not names(known, model(node("Softmax", axis=axis), shape=None))
+    assert not names(model(node("Softmax", axis=axis), shape=None), known)
+    assert names(known, model(node("Softmax", axis=1), shape=None)) == ["axis"]
 
 
 @pytest.mark.parametrize(
