@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,10 +37,11 @@ def file_digest(path: Path) -> str:
 def located(location: str, request: CheckRequest, report: Path) -> str:
     """Where a file of a report is: seen from the directory of the check, or beside the report.
 
-    A word that names no file, as ``package.module:factory``, stays as it is.
+    Files that moved together with the report lie beside it as they lay beside the directory of
+    the check, however they were named. A word that names no file, as ``package.module:factory``,
+    stays as it is.
     """
-    for folder in (request.directory, report.parent, ""):
-        path = Path(folder) / location
-        if path.exists():
-            return str(path)
-    return location
+    places = [Path(folder) / location for folder in (request.directory, report.parent, "")]
+    if request.directory and Path(location).is_absolute():
+        places.append(report.parent / os.path.relpath(location, request.directory))
+    return next((str(path) for path in places if path.exists()), location)
