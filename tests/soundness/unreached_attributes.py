@@ -133,6 +133,32 @@ def narrow_activation(random, same):
     return _bent(random, same, _in_half if random.random() < 0.5 else _in_int8)
 
 
+def narrow_rewritten_weights(random, same):
+    """A Gemm whose attributes belong to the form of its weight, in lower precision."""
+    inner, width = int(random.integers(2, 7)), int(random.integers(2, 7))
+    weight, after = _positive(random, (inner, width)), _fixed(random, (width, 3))
+    reads = {"x": (F32, (3, inner))}, {"y": (F32, (3, 3))}
+    slope = 0.1 if same else 0.3
+
+    def nodes(slope, **attributes):
+        return [
+            node("Gemm", "x w", "a", **attributes),
+            node("LeakyRelu", "a", "b", alpha=slope),
+            node("MatMul", "b v", "y"),
+        ]
+
+    if random.random() < 0.5:
+        written, stored = {"transB": 1}, np.ascontiguousarray(weight.T)
+    else:
+        written, stored = {"alpha": 1.0}, 2 * weight
+    reference = model(nodes(0.1, alpha=1.0 if "transB" in written else 2.0, transB=0),
+                      *reads, {"w": weight, "v": after})  # fmt: skip
+    wrap = _in_half if random.random() < 0.5 else _in_int8
+    candidate = wrap(random, nodes(slope, **written), reads, {"w": stored, "v": after})
+    inputs = {"x": _positive(random, (3, inner))}
+    return Pair(reference=reference, candidate=candidate, inputs=inputs, same=same)
+
+
 def branch(random, same):
     """An activation in a branch that the given input does not take."""
     alpha = 0.1 if same else float(random.choice([0.0, 0.2, 0.5]))
@@ -234,8 +260,8 @@ def large_limit(random, same):
 MAKERS = {
     each.__name__: each
     for each in (
-        activation, rewritten_activation, narrow_activation, branch, symmetric_input, epsilon,
-        exchanged, large_limit,
+        activation, rewritten_activation, narrow_activation, narrow_rewritten_weights, branch,
+        symmetric_input, epsilon, exchanged, large_limit,
     )
 }  # fmt: skip
 

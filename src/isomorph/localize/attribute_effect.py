@@ -277,16 +277,22 @@ class AttributeExperiment:
         replacement: Node,
         live: Sequence[frozenset[str]],
     ) -> Mapping[str, Array] | None:
-        """Return the outputs of a model with a node of the other one in place of its own."""
-        reads = [
-            (one, two)
-            for one, two in zip(node.inputs, replacement.inputs, strict=False)
-            if one in live[0] and two in live[1]
-        ]
+        """Return the outputs of a model with a node of the other one in place of its own.
+
+        It reads what its own node read, weights as well: those of the other model have another
+        precision, or another form with which its attributes belong together.
+        """
+        pairs = list(zip(node.inputs, replacement.inputs, strict=False))
+        reads = [(one, two) for one, two in pairs if one and two]
         places, made = ([each for each in side.outputs if each] for side in (node, replacement))
-        if not reads or len(node.inputs) != len(replacement.inputs) or len(made) != len(places):
+        if (
+            not any(one in live[0] and two in live[1] for one, two in reads)
+            or any(bool(one) != bool(two) for one, two in pairs)
+            or len(node.inputs) != len(replacement.inputs)
+            or len(made) != len(places)
+        ):
             return None
-        given = model.oracle().run(model.feeds, [name for name, _ in reads])
+        given = model.oracle().run(model.feeds, list(dict.fromkeys(one for one, _ in reads)))
         fed = {two: given[one] for one, two in reads}
         results = other.oracle().run({**other.feeds, **fed}, made)
         put = {name: results[each] for name, each in zip(places, made, strict=True)}
