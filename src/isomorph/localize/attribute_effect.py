@@ -201,7 +201,7 @@ class AttributeExperiment:
             if each.op == difference.counterpart.op
             for name in _live(each.inputs, self._live[0])[:1]
         ]
-        if not reads or not rivals:
+        if not reads or not rivals or not self._with_same_weights(difference):
             return False
         try:
             actual = np.asarray(cand.oracle().run(cand.feeds, reads)[reads[0]], np.float64)
@@ -216,6 +216,32 @@ class AttributeExperiment:
         }
         own = apart.get(difference.counterpart.name)
         return own is not None and own <= min(apart.values())
+
+    def _with_same_weights(self, difference: AttributeDifference) -> bool:
+        """Whether both nodes read the same constants, up to a rounding to a narrower float.
+
+        Another constant may compensate for the attribute: an epsilon that is part of a variance.
+        """
+        ref, cand = self._sides
+        pairs = [
+            (one, two)
+            for one, two in zip(difference.counterpart.inputs, difference.node.inputs, strict=False)
+            if one and two and one not in self._live[0] and two not in self._live[1]
+        ]
+        if not pairs:
+            return True
+        try:
+            here = ref.oracle().run(ref.feeds, list(dict.fromkeys(one for one, _ in pairs)))
+            there = cand.oracle().run(cand.feeds, list(dict.fromkeys(two for _, two in pairs)))
+        except (IsomorphError, ValueError):
+            return False
+        types = [dtype for dtype in _NARROW if dtype in self._lower]
+        for one, two in pairs:
+            value, other = np.asarray(here[one]), np.asarray(there[two])
+            rounded = [narrowed(value, dtype) for dtype in types if value.dtype.kind == "f"]
+            if not any(np.array_equal(each, other) for each in (value, *rounded)):
+                return False
+        return True
 
     def _evaluated(self, trial: Trial) -> tuple[EvaluatedModel, EvaluatedModel]:
         reference, candidate = self._sides
