@@ -10,7 +10,7 @@ import pytest
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 BLOCK = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```$", re.M | re.S)
-NUMBER = re.compile(r"[-−]?\d[\d.,]*(e[-+−]?\d+)?")
+NUMBER = re.compile(r"<?[-−]?\d[\d.,]*(e[-+−]?\d+)?")
 PAGES = sorted(
     path
     for path in DOCS.glob("*.md")
