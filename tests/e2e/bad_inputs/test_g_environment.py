@@ -204,7 +204,7 @@ def test_g07_interrupted(isomorph, tmp_path, number):
     words = ("check", "m.onnx", "m.onnx", "--format", "json", "-o", "r.json")
     with isomorph.started(*words, stderr=subprocess.PIPE) as running:
         for line in running.stderr:  # it says what it does once it takes longer
-            if line.startswith("isomorph: reference"):
+            if line.startswith("isomorph: step"):
                 break
         running.send_signal(number)
         message = running.stderr.read()
