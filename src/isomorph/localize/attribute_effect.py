@@ -33,7 +33,6 @@ from isomorph.match.topology import Topology
 from isomorph.measure.budget_check import judge
 from isomorph.measure.evaluated_model import EvaluatedModel, flattened
 from isomorph.measure.precision import QUANTIZED_OPS, lower_precision
-from isomorph.measure.spread import FALSE_ALARM
 from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
@@ -76,13 +75,12 @@ class AttributeExperiment:
             return False
         if difference.node.op in QUANTIZED_OPS:
             return True
-        expected = difference.expected
-        if not isinstance(expected, float):
+        expected, actual = difference.expected, difference.actual
+        if not (isinstance(expected, float) and isinstance(actual, float)):
             return False
         for dtype in _NARROW:
             kept = float(narrowed(np.asarray(expected, np.float64), dtype))
             lost = abs(kept - expected) > unit_roundoff(dtype) * abs(expected)
-            actual = difference.actual
             once = abs(actual - expected) <= unit_roundoff(dtype) * abs(expected)
             if dtype in self._lower and (lost or once):
                 return True
@@ -185,8 +183,8 @@ class AttributeExperiment:
         return any(
             judge(
                 other[name], outputs[name], spread,
-                dtype=types[name], derivation="", false_alarm=FALSE_ALARM,
-            ).beyond > 0
+                dtype=types[name], derivation="", false_alarm=self._experiment.terms.false_alarm,
+            ).beyond
             for name, spread in spreads.items()
             if name in other and name in types and other[name].shape == outputs[name].shape
         )  # fmt: skip

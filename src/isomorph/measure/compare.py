@@ -211,9 +211,11 @@ def _settled_by_tails(
 def _look_closer(tails: Sequence[EvaluatedTail], judged: Divergence, terms: Terms) -> bool:
     """Draw more in the tails, or the whole graph for the allowance; False where that was done."""
     if not settled_but_for_translation(judged, terms.false_alarm):
-        return any([tail.draw_more(DRAWS) for tail in tails])  # noqa: C419 - all of them draw
-    within = judged.translation is not None and judged.translation.within
-    return any([tail.widen_allowance(within=within) for tail in tails])  # noqa: C419
+        more = [tail.draw_more(DRAWS) for tail in tails]
+    else:
+        within = judged.translation is not None and judged.translation.within
+        more = [tail.widen_allowance(within=within) for tail in tails]
+    return any(more)
 
 
 def _judge_once(
