@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from isomorph.api.options import PairOptions, RuntimeOptions
 from isomorph.core.cost import START, phase
@@ -42,7 +42,7 @@ def check_config(
 
 def sample_set(
     data: str | Path | None,
-    inputs: Any,  # noqa: ANN401
+    inputs: object,
     *,
     memory: int | None,
     spare: bool = False,
@@ -70,7 +70,7 @@ def open_loader(
     trust: bool = False,
     in_process: bool = False,
     runtime: RuntimeOptions | None = None,
-    inputs: Any = None,  # noqa: ANN401
+    inputs: object = None,
     on_progress: Progress | None = None,
     handles: list[ModelHandle] | None = None,
 ) -> Iterator[Loader]:
@@ -111,10 +111,19 @@ def open_loader(
         host.close()
 
 
+class LoaderKeywords(TypedDict, total=False):
+    """The keywords of ``open_loader``."""
+
+    trust: bool
+    in_process: bool
+    runtime: RuntimeOptions | None
+    inputs: object
+    on_progress: Progress | None
+
+
 @contextmanager
 def open_model(
-    model: Any,  # noqa: ANN401
-    **stated: Any,  # noqa: ANN401
+    model: object, **stated: Unpack[LoaderKeywords]
 ) -> Iterator[tuple[ModelHandle, Sample | None]]:
     """One model and the given inputs; ``stated`` are keywords of ``open_loader``."""
     with open_loader(model, **stated) as loader:
@@ -124,9 +133,7 @@ def open_model(
 
 @contextmanager
 def open_models(
-    reference: Any,  # noqa: ANN401
-    candidate: Any,  # noqa: ANN401
-    **stated: Any,  # noqa: ANN401
+    reference: object, candidate: object, **stated: Unpack[LoaderKeywords]
 ) -> Iterator[tuple[ModelHandle, ModelHandle, Sample | None]]:
     """Both models and the given inputs; ``stated`` are keywords of ``open_loader``."""
     with open_loader(reference, candidate, **stated) as loader:

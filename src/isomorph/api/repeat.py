@@ -24,7 +24,7 @@ def check_request(
     *,
     dims: Mapping[str, int],
     budgets: Mapping[str, float],
-    **files: Any,  # noqa: ANN401
+    **files: object,
 ) -> CheckRequest:
     """The request of a check; ``files`` are its inputs and test set, where these are paths."""
     from isomorph.store.requested_files import requested_file, working_directory

@@ -11,6 +11,7 @@ from typing import Any, get_args, get_type_hints
 from isomorph.cli import options as cli_options
 
 
+@dataclass(frozen=True, kw_only=True)
 class Flags:
     """A group of options: a dataclass with one field for each."""
 
@@ -34,7 +35,9 @@ class Flags:
         return {name for _, name, _ in _keywords(cls)}
 
 
-def _keywords(group: Any) -> Iterator[tuple[Field[Any], str, Callable[[Any], Any] | None]]:  # noqa: ANN401
+def _keywords(
+    group: type[Flags],
+) -> Iterator[tuple[Field[Any], str, Callable[[Any], Any] | None]]:
     """The fields of a group, each with the keyword that it sets and the parser of its value."""
     hints = get_type_hints(group, include_extras=True)
     for field in fields(group):
@@ -177,7 +180,7 @@ def expand_options(command: Callable[..., int]) -> Callable[..., int]:
     return expanded
 
 
-def _parameters(kind: Any) -> list[inspect.Parameter]:  # noqa: ANN401
+def _parameters(kind: type[Flags]) -> list[inspect.Parameter]:
     hints: Mapping[str, Any] = get_type_hints(kind, include_extras=True)
     return [
         inspect.Parameter(

@@ -358,3 +358,7 @@ FOLDED_CONSTANT_BYTES = 512 << 20
 
 KEPT_PLANS = 64
 """Plans of runs, one for each pair of feeds and fetches. Beyond: all are dropped and made again."""
+
+TAIL_ENTRY_BYTES = 256 << 20
+"""Bytes of the tensors at which the tail of a graph begins, where nothing limits the process to
+less. Beyond: the noise of the whole graph is drawn at once."""

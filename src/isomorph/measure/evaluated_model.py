@@ -13,6 +13,8 @@ import numpy as np
 
 from isomorph.core.cost import phase
 from isomorph.core.errors import IsomorphError
+from isomorph.core.limits import TAIL_ENTRY_BYTES
+from isomorph.core.memory import share_of_memory
 from isomorph.core.stated_numbers import FIRST_DRAWS, WIDE_DRAWS
 from isomorph.core.trace import Noise, flatten
 from isomorph.measure.evaluated_tail import EvaluatedTail
@@ -191,8 +193,8 @@ class EvaluatedModel:
         if isinstance(self.oracle_outputs(), IsomorphError):
             return None
         tail = self._find_tail(self.oracle())
-        entering = self._kept["entering"] if tail is not None else {}
-        if tail is None or any(value is None for value in entering.values()):
+        entering = self._kept["entering"] if tail is not None else None
+        if tail is None or entering is None:
             return None
         given = {name: self.feeds[name] for name in tail.inputs if name in self.feeds}
         if "tail" not in self._kept:
@@ -320,6 +322,8 @@ class EvaluatedModel:
             graph, able = self.model.graph, session.capabilities
             fed = able.noise and able.feed == able.fetch == "all"
             tail = tail_of(graph) if fed else None
+            if tail is not None and 8 * tail.entering > share_of_memory(TAIL_ENTRY_BYTES):
+                tail = None
             uneven = tail is not None and (jumps(graph) or widths(graph) or decisions(graph))
             self._kept["tail of the graph"] = None if uneven else tail
         return cast("Tail | None", self._kept["tail of the graph"])
@@ -338,7 +342,7 @@ class EvaluatedModel:
         entries = tail.entries if tail is not None else ()
         result = session.run(self.feeds, list(dict.fromkeys((*names, *asked, *entries))))
         self._kept["nested oracle"] = {name: result[name] for name in (*names, *asked)}
-        self._kept["entering"] = {name: result[name] for name in entries}
+        self._kept["entering"] = _small_enough({name: result[name] for name in entries})
         return flattened({name: result[name] for name in names})
 
     def _output_names(self) -> list[str]:
@@ -357,6 +361,15 @@ class EvaluatedModel:
     def _report(self, what: str, detail: str) -> None:
         if self.on_progress is not None:
             self.on_progress(f"{self.role}: {what}", detail)
+
+
+def _small_enough(entering: Arrays) -> Mapping[str, Array] | None:
+    """Return the tensors if all are arrays that may be kept; axes of unknown size may be large."""
+    arrays = {name: value for name, value in entering.items() if isinstance(value, np.ndarray)}
+    bytes_kept = sum(value.nbytes for value in arrays.values())
+    if len(arrays) < len(entering) or bytes_kept > share_of_memory(TAIL_ENTRY_BYTES):
+        return None
+    return arrays
 
 
 def flattened(result: Arrays) -> dict[str, Array]:

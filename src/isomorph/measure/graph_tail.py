@@ -28,6 +28,8 @@ class Tail:
     nodes: int
     entries: tuple[str, ...]
     """Tensors of the other nodes that the tail reads."""
+    entering: int
+    """How many numbers these have; an axis of unknown size counts as one."""
     inputs: tuple[str, ...]
     """Inputs of the graph that the tail reads."""
     constants: frozenset[str]
@@ -57,11 +59,13 @@ def tail_of(graph: Graph) -> Tail | None:
     if any(spec.name in made for spec in graph.outputs):
         return None
     read = {name: None for i in sorted(inside) for name in graph.nodes[i].inputs}
+    entries = tuple(name for name in read if name in made)
     elsewhere = {name for node in outside for name in node.inputs}
     elsewhere.update(spec.name for spec in graph.outputs)
     return Tail(
         nodes=len(inside & varying),
-        entries=tuple(name for name in read if name in made),
+        entries=entries,
+        entering=sum(_numbers(graph, name) for name in entries),
         inputs=tuple(spec.name for spec in graph.inputs if spec.name in read),
         constants=frozenset(graph.constants) - elsewhere,
     )

@@ -74,6 +74,14 @@ def test_weights_that_were_rounded_again_are_allowed_in_the_whole(tmp_path):
     assert not output.translation.budget.lower_bound, "the tail reads none of these weights"
 
 
+def test_a_tail_that_begins_with_too_many_numbers_is_not_drawn_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(evaluated_model, "TAIL_ENTRY_BYTES", 100)
+    report, output = _judged(tmp_path)
+    assert report.verdict is Verdict.EQUIVALENT
+    assert output.observed is not None
+    assert not output.observed.budget.lower_bound
+
+
 def test_a_graph_that_jumps_has_no_tail(tmp_path):
     _, output = _judged(tmp_path, last=("Round",))
     assert output.observed is not None

@@ -41,6 +41,7 @@ def test_the_tail_of_a_chain_is_its_end():
     assert tail.entries == (f"t{first - 1}",)
     assert tail.constants == {f"c{i}" for i in range(first, 24)}
     assert tail.inputs == ()
+    assert tail.entering == 1, "the shape of t is not declared"
 
 
 def test_a_constant_that_other_nodes_read_too_is_not_its_own():
@@ -52,7 +53,6 @@ def test_a_constant_that_other_nodes_read_too_is_not_its_own():
 
 
 def test_what_follows_from_constants_belongs_to_its_readers():
-    reads = [["c900"], *_chain(24)]
     reads = [["c900"], ["x", "c0"], *([f"t{i - 1}", f"c{i}"] for i in range(2, 24))]
     reads[-1].append("t0")
     tail = tail_of(_graph(reads))
