@@ -1,10 +1,16 @@
 """What every test may count on, whoever started them."""
 
+import os
+import random
 import signal
 import sys
+from pathlib import Path
 
 import hypothesis
+import numpy as np
 import pytest
+
+TESTS = Path(__file__).parent
 
 # A shell gives what it runs in the background deaf ears for Ctrl-C, nohup for a closed terminal;
 # children inherit that, and the tests of interruptions would wait for ever.
@@ -15,9 +21,37 @@ for _number, _usual in (
     if signal.getsignal(_number) == signal.SIG_IGN:
         signal.signal(_number, _usual)
 
-# How long an example takes says how busy the machine is.
-hypothesis.settings.register_profile("isomorph", deadline=None)
+# How long an example takes says how busy the machine is. Where the result gates a change, the same
+# examples are drawn every time; new ones are for whoever is there to read what they find.
+hypothesis.settings.register_profile(
+    "isomorph", deadline=None, derandomize=bool(os.environ.get("CI"))
+)
 hypothesis.settings.load_profile("isomorph")
+
+# Generators that test modules share, and where each stood before the first test.
+_generators = []
+
+
+def pytest_collection_finish():
+    """Note where the generators of all test modules stand."""
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if file and TESTS in Path(file).parents:
+            _generators.extend(
+                (value, value.bit_generator.state)
+                for value in vars(module).values()
+                if isinstance(value, np.random.Generator)
+            )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup():
+    """Give each test the same random numbers, whichever tests ran before it in its process."""
+    for generator, state in _generators:
+        generator.bit_generator.state = state
+    random.seed(0)  # Keras draws the seeds of its initializers here.
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(0)
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +79,6 @@ def saturates():
 
 def largest_pair():
     """255·127 + 255·127 as ONNX Runtime computes it: 64770, or what 16 bits hold."""
-    import numpy as np
     import onnxruntime
     from onnx import TensorProto, helper
 
