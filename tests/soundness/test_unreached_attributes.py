@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 from unreached import F32, model, node
 from unreached_attributes import MAKERS, pair
 
@@ -56,3 +57,72 @@ def test_an_epsilon_that_is_part_of_the_variance_is_none_that_is_lost(kept, verd
     )  # fmt: skip
     given = {"x": random.normal(size=(2, 3, 4)).astype(np.float32)}
     assert isomorph.check(reference, candidate, inputs=given, in_process=True).verdict == verdict
+
+
+_STATISTICS = ("s", "b", "m", "v")
+
+
+def _normalized(epsilon, of, into):
+    reads = " ".join([of, *_STATISTICS])
+    return node("BatchNormalization", reads, into, epsilon=epsilon)
+
+
+def _in_branch(normalization, statistics):
+    """The node in a branch that holds its statistics; the other branch is never taken."""
+    other = node("Tanh", normalization.input[0], "e")
+    branches = [
+        helper.make_graph(
+            [each], name, [],
+            [helper.make_tensor_value_info(each.output[0], TensorProto.FLOAT, [2, 3, 4])],
+            [numpy_helper.from_array(value, key) for key, value in stored.items()],
+        )
+        for each, name, stored in ((normalization, "then", statistics), (other, "else", {}))
+    ]  # fmt: skip
+    return [
+        node("ReduceSum", "x", "sum", keepdims=0),
+        node("Greater", "sum least", "always"),
+        helper.make_node(
+            "If", ["always"], ["y"], "choose", then_branch=branches[0], else_branch=branches[1]
+        ),
+    ]
+
+
+def _folded_epsilon(seed, kept, *, branch):
+    """A normalization in float32, and on a grid of eight bits with its epsilon in the variance."""
+    random = np.random.default_rng(seed)
+    statistics = {name: np.abs(random.normal(size=3)).astype(np.float32) for name in "sbm"}
+    variance = random.uniform(0.3, 1.5, size=3).astype(np.float32)
+    reads = {"x": (F32, (2, 3, 4))}, {"y": (F32, (2, 3, 4))}
+    limits = {"least": np.float32(-1e9)} if branch else {}
+    grid = {"step": np.float32(0.03), "zero": np.uint8(128)}
+    quantizers = [
+        node("QuantizeLinear", "x step zero", "q"),
+        node("DequantizeLinear", "q step zero", "r"),
+    ]
+    sides = []
+    for first, epsilon, stored in (
+        ([], 1e-2, {**statistics, "v": variance}),
+        (quantizers, 0.0, {**statistics, "v": variance + np.float32(1e-2 * kept)}),
+    ):
+        made = _normalized(epsilon, "r" if first else "x", "t" if branch else "y")
+        nodes = [*first, *(_in_branch(made, stored) if branch else [made])]
+        held = {**limits, **({} if branch else stored), **(grid if first else {})}
+        sides.append(model(nodes, *reads, held))
+    return sides, {"x": random.normal(size=(2, 3, 4)).astype(np.float32)}
+
+
+@pytest.mark.parametrize("branch", [False, True])
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_data_that_a_quantizer_was_not_calibrated_for_accuses_no_weight(seed, branch):
+    """Larger data saturates, smaller data is coarse: neither error is the variance's."""
+    (reference, candidate), given = _folded_epsilon(seed, 1.0, branch=branch)
+    report = isomorph.check(reference, candidate, inputs=given, in_process=True)
+    assert report.verdict == "degraded", report.reason
+
+
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_a_lost_epsilon_before_a_quantizer_is_found(seed):
+    (reference, candidate), given = _folded_epsilon(seed, 0.0, branch=False)
+    report = isomorph.check(reference, candidate, inputs=given, in_process=True)
+    assert report.verdict == "divergent"
+    assert [each.cause for each in report.findings] == ["attribute"]

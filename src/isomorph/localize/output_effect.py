@@ -51,7 +51,9 @@ def nearer(pairs: Sequence[tuple[Array, Array, Array]]) -> Effect:
     """Whether the expected outputs are closer to the corrected ones (last) or the actual ones.
 
     The error of the actual outputs is compared with the change by the correction: a share of one
-    is an error that it removes, zero one that it adds. The remainder measures the uncertainty.
+    is an error that it removes, zero one that it adds. The remainder measures the uncertainty. A
+    share that is nearer to another whole number has another cause, such as a quantizer that
+    saturates: then the error states nothing about the correction, whichever way it points.
     """
     errors, steps, apart = [], [], []
     for expected, actual, right in pairs:
@@ -81,9 +83,10 @@ def nearer(pairs: Sequence[tuple[Array, Array, Array]]) -> Effect:
     if around > remains:
         remains, freedom = around, other.size
     doubt = student(1, freedom, SHARE_BY_CHANCE) * math.sqrt(remains / power)
-    if share - 0.5 > doubt:
+    if round(share) == 1 and share - 0.5 > doubt:
         return Effect.SHOWN
-    return Effect.REFUTED if 0.5 - share > doubt else Effect.UNDECIDED
+    refuted = round(share) == 0 and 0.5 - share > doubt
+    return Effect.REFUTED if refuted else Effect.UNDECIDED
 
 
 def arranged_like(expected: Array, actual: Array) -> Array:
