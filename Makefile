@@ -17,6 +17,9 @@ REAL_MODELS := basic-pitch openwakeword fer pymicro-wakeword
 # warning is an error here before the first test is collected.
 PYTEST_PLUGINS_OFF := -p no:anyio
 
+# Tests start hundreds of processes, and each would compile every module of src/ anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test test-quick test-fast test-other-cpu lint bench bench-packages fuzz-verdicts web web-check clean
 .DELETE_ON_ERROR:
 
