@@ -1,6 +1,6 @@
 """For every cause, a fault that it must recognize and one that it must not.
 
-Places in graphs are found by the search itself, in two small ONNX models. Runs that are accused
+Places in graphs are found by the search itself, in two small ONNX models. Runs that are suspected
 are played by a stand-in runtime, which answers what a real one would.
 """
 
@@ -255,7 +255,7 @@ def coarse_quantizer():
 
 
 def wrong_run(**answers) -> FaultContext:
-    """A run that is accused at one node; what is not answered is wrong, or repeats itself."""
+    """A run that is wrong at one node; what is not answered is wrong, or repeats itself."""
     context = slope()
     right, exact = answers.get("right", lambda _: False), context.right
     execution = Execution(
@@ -326,4 +326,4 @@ RUNS = {
     "fusion": (optimizer_changes, wrong_kernel),
     "precision": (low_precision, wrong_kernel),
 }
-"""The same for those causes that may also accuse a run."""
+"""The same for those causes that may also apply to a run."""

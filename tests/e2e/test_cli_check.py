@@ -103,7 +103,7 @@ def test_recorded_outputs_are_a_reference(models, tmp_path):
     assert kept.returncode == 0, kept.stderr
     alone = isomorph(models, "check", tmp_path / "expected.npz", "same.onnx")
     assert alone.returncode == 2
-    assert "error[INPUTS_NEEDED]" in alone.stderr, "made-up inputs would accuse any model"
+    assert "error[INPUTS_NEEDED]" in alone.stderr, "made-up inputs would make any model look wrong"
     same = isomorph(models, "check", tmp_path / "expected.npz", "same.onnx", *given)
     assert same.returncode == 0, same.stdout + same.stderr
     wrong = isomorph(models, "check", tmp_path / "expected.npz", "wrong.onnx", *given)

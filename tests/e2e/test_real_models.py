@@ -74,7 +74,7 @@ def test_openwakeword_published_two_networks_under_one_name():
     assert first.code == "DIFFERENT_NETWORKS"
     assert "size 32" in first.summary
     assert "size 64" in first.summary
-    assert not [finding for finding in report.findings if finding.node], "no node is to blame"
+    assert not [finding for finding in report.findings if finding.node], "no node is named"
 
 
 def _wake_word(word):

@@ -1,4 +1,4 @@
-"""The graph is right and its run is not: the runtime is to blame, and says which precision."""
+"""The graph is right and its run is not: the finding names the runtime and the precision."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Weights and tables that are stored otherwise, and are the same function, are not accused."""
+"""Weights and tables that are stored otherwise, and are the same function, make no finding."""
 
 import numpy as np
 import pytest

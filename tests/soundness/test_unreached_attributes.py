@@ -1,4 +1,4 @@
-"""An attribute that no given input shows is found, and one without effect is not accused."""
+"""An attribute that no given input shows is found, and one without effect is no finding."""
 
 import numpy as np
 import pytest

@@ -21,7 +21,7 @@ class Kernel:
     """A kernel of the runtime is wrong, flushes subnormal numbers, or treats NaN its own way.
 
     Recognized by running the faulty node alone, every optimizer off, fed with the oracle's
-    values: if it is still off, nothing around it is to blame. Then what sets it right: the
+    values: if it is still off, nothing around it is the cause. Then what sets it right: the
     runtime's other kernels, another runtime, or an oracle that reads subnormal numbers as zero.
     Products of unsigned and signed bytes whose sums of pairs stop at 16 bits, as on processors
     without VNNI, are emulated: if the emulation lands on the run, that is the reason.

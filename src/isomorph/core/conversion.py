@@ -11,7 +11,7 @@ from isomorph.core.divergence import Verdict
 from isomorph.core.model import TensorSpec
 from isomorph.core.report import ModelSummary, Report, Skipped
 
-SCHEMA = "isomorph.conversion/1"
+SCHEMA = "isomorph.conversion/2"
 
 AS_IS = ""
 """The width of a conversion that narrows nothing."""
@@ -98,7 +98,7 @@ class HopStatus(StrEnum):
     PROVEN = "proven"
     """Equivalent, or degraded within its budget."""
     REPAIRED = "repaired"
-    DIVERGENT = "guilty"
+    DIVERGENT = "divergent"
     UNPROVEN = "unproven"
     """It could not be judged."""
     FAILED = "failed"

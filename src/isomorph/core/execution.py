@@ -40,7 +40,7 @@ def _nothing(_change: Callable[[Array], Array]) -> Array | None:
 class Execution:
     """What an experiment may ask of the runtime under suspicion; None where it cannot be run.
 
-    ``right``: are the accused outputs right under these changed settings? ``steady``: do two runs
+    ``right``: are the wrong outputs right under these changed settings? ``steady``: do two runs
     under them agree bit for bit? ``alone``: the wrong tensor, computed by the faulty nodes alone
     from the oracle's values, in a runtime under changed settings. ``single``: the optimizers that
     ran on this model under these settings, each to be switched off by itself. ``imitated``: the

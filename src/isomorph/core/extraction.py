@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class Extraction:
     """What was cut out around a node, and the report of its check.
 
-    ``reference`` is None where the run is to blame and the graph is not: then the part is compared
+    ``reference`` is None where the run is wrong and the graph is right: then the part is compared
     against its own oracle. ``command`` shows the difference, from inside ``folder``. ``whole``
     states that the part begins at the model's inputs, because no smaller one shows the fault.
     """

@@ -1,4 +1,4 @@
-"""Run the accused again under other settings, in other runtimes, or node by node."""
+"""Run a wrong model again under other settings, in other runtimes, or node by node."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Reruns:
         )
 
     def right(self, changed: Mapping[str, str]) -> bool | None:
-        """Whether the accused outputs are within their budget under these settings."""
+        """Whether the wrong outputs are within their budget under these settings."""
         key = frozenset(changed.items())
         if key not in self._answers:
             self._answers[key] = self._judged(changed)
@@ -88,7 +88,7 @@ class Reruns:
         return tuple(text.splitlines())
 
     def lands(self, predicted: Mapping[str, Array]) -> bool:
-        """Whether the accused run gives just these outputs, within its budget."""
+        """Whether the suspected run gives just these outputs, within its budget."""
         run = self._evaluated.runtime_outputs()
         return not isinstance(run, IsomorphError) and bool(self._agrees(run, predicted))
 
@@ -153,13 +153,13 @@ class Reruns:
                 self._sessions[key] = None  # not installed, or it cannot run this model
         return self._sessions.get(key)
 
-    def _others(self, accused: str) -> tuple[str, ...]:
+    def _others(self, own: str) -> tuple[str, ...]:
         model = self._evaluated.model
         oracle = registry.framework(model.framework).oracle
         return tuple(
             name
             for name in registry.names("runtimes")
-            if name not in {accused, oracle} and registry.runtime(name).accepts(model)
+            if name not in {own, oracle} and registry.runtime(name).accepts(model)
         )
 
     def _alone(
@@ -171,8 +171,8 @@ class Reruns:
         changed: Mapping[str, str],
     ) -> Array | None:
         """The nodes by themselves, fed with the oracle's values in the types of the run."""
-        accused = self._evaluated.runtime().environment.runtime
-        session = self._session("" if runtime == accused else runtime, changed)
+        own = self._evaluated.runtime().environment.runtime
+        session = self._session("" if runtime == own else runtime, changed)
         if session is None or matcher is None:
             return None
         names = _read(nodes, matcher.candidate.topology)

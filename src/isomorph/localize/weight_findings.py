@@ -63,7 +63,7 @@ def compared_constants(
     findings: list[Finding] = []
     differs = ""
     not_shown: list[Skipped] = []
-    differences = [e for e in differences if not any(_blames(each, e) for each in known)]
+    differences = [e for e in differences if not any(_explains(each, e) for each in known)]
     # Many at once may be another rounding of all weights: then the runs judge those reached.
     groups = [[each for each in differences if each.certain is sure] for sure in (True, False)]
     suspects = _Suspects(experiment, sides, many=len(groups[0]) > MOST_SUSPECT_CONSTANTS)
@@ -157,7 +157,7 @@ def _left_out(suspects: Sequence[ConstantDifference]) -> Skipped:
     )
 
 
-def _blames(finding: Finding, difference: ConstantDifference) -> bool:
+def _explains(finding: Finding, difference: ConstantDifference) -> bool:
     """Whether a finding that a run proved is about this weight or its reader."""
     if finding.effect != FindingEffect.REACHES_OUTPUT or finding.node is None:
         return False

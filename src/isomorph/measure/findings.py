@@ -77,11 +77,11 @@ def _of_verdict(name: str, divergence: Divergence) -> Iterator[Finding]:
             evidence=_numbers(shown or divergence.observed),
         )
     elif divergence.verdict is Verdict.UNKNOWN:
-        blamed = not (
+        reference_off = not (
             divergence.execution_reference is not None and divergence.execution_reference.within
         )
         both_missing = divergence.observed is None
-        code = "UNJUDGED" if both_missing else "REFERENCE_EXECUTION" if blamed else "ORACLE"
+        code = "UNJUDGED" if both_missing else "REFERENCE_EXECUTION" if reference_off else "ORACLE"
         yield _finding(
             code,
             f"output {name!r}: {divergence.reason}",

@@ -27,21 +27,21 @@ def constant_targets(
     reference: ModelHandle, candidate: ModelHandle, findings: Sequence[Finding]
 ) -> Iterator[RepairTarget]:
     """One target for each weight that a finding names, with its right values."""
-    blamed = {each.fact(Fact.CONSTANT): each for each in findings if each.code == CODE}
-    if not blamed:
+    by_weight = {each.fact(Fact.CONSTANT): each for each in findings if each.code == CODE}
+    if not by_weight:
         return
     sides = [Weights(each.model.graph, each.oracle()) for each in (reference, candidate)]
     graph = candidate.model.graph
     for difference in constant_differences(*sides):
         name = difference.weight.name
         value = sides[1].value(name)
-        if name not in blamed or name not in graph.constants or value is None:
+        if name not in by_weight or name not in graph.constants or value is None:
             continue
         readers = tuple(each for each in graph.nodes if name in Topology.reads(each))
         right = difference.corrected(value if value.dtype.kind in "iu" else None)
         graphs = reference.model.graph, graph
         node = difference.weight.readers[0].node
-        yield whole_model_target(blamed[name], graphs, (node, readers), name, (value, right))
+        yield whole_model_target(by_weight[name], graphs, (node, readers), name, (value, right))
 
 
 def revealing_samples(reports: Sequence[Report]) -> Iterator[Sample]:

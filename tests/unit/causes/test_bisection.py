@@ -18,7 +18,7 @@ FAULTY = "QuickGeluFusion"
 
 
 class Breaking(OnnxRuntime):
-    """Wrong by a hundredth wherever the guilty optimizer runs on the accused model."""
+    """Wrong by a hundredth wherever the faulty optimizer runs on the tested model."""
 
     def open(self, model, environment):
         session = super().open(model, environment)

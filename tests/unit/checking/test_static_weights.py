@@ -1,4 +1,4 @@
-"""Weights that differ are found without an input that shows them, and rewrites are not accused."""
+"""Weights that differ are found without an input that shows them, and rewrites make no finding."""
 
 from __future__ import annotations
 

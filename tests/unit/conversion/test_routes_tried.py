@@ -26,7 +26,7 @@ def test_a_wrong_result_is_found_and_the_next_route_is_tried(dense, tmp_path):
     done = api.convert(dense, tmp_path / "narrow.onnx", quantize="dynamic")
     (wrong,) = done.tried
     assert wrong.step.converter == "pushy_and_wrong"
-    assert wrong.status == "guilty"
+    assert wrong.status == "divergent"
     assert wrong.report.verdict is Verdict.DIVERGENT
     assert wrong.report.findings[0].node == "product"
     assert done.exit_code == 0
@@ -40,7 +40,7 @@ def test_a_wrong_result_without_another_route_writes_only_the_report(dense, tmp_
     assert done.output is None
     assert not target.exists()
     document = json.loads((tmp_path / "wrong.onnx.report.json").read_text())
-    assert document["schema"] == "isomorph.conversion/1"
+    assert document["schema"] == "isomorph.conversion/2"
     assert document["chosen"][0]["report"]["findings"][0]["cause"] == "weight"
 
 

@@ -216,7 +216,7 @@ def report(divergence, quantized, over_samples, profile):
         },
         experiments=(
             Experiment(
-                question="Is epsilon to blame?",
+                question="Is epsilon the cause?",
                 change="epsilon set to 1e-5",
                 predicts="the divergence disappears",
                 seen="it did",
