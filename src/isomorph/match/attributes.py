@@ -22,8 +22,7 @@ SAME_MEANING = {
     "stride": "strides", "dilation": "dilations", "kernel_size": "kernel_shape",
     "groups": "group", "keepdim": "keepdims", "descending": "largest", "ksize": "kernel_shape",
     "rates": "dilations", "pad": "pads", "value": "constant_value", "diagonal": "k",
-    "output_padding": "output_padding", "lambda": "lambd", "alpha": "alpha", "dims": "axes",
-    "permutation": "perm",
+    "lambda": "lambd", "dims": "axes", "permutation": "perm",
 }  # fmt: skip
 _MEANING = {**SAME_MEANING, "min_val": "min", "max_val": "max"}
 _AXES = frozenset({"axis", "axes"})
