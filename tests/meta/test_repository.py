@@ -172,10 +172,6 @@ def test_the_schema_has_no_noun_of_its_own_but_real():
     assert schema()["properties"]["schema"]["const"] == SCHEMA
 
 
-RESERVED = {"jax", "ray"}
-"""Extras that are said to do nothing yet; they are no part of ``all``."""
-
-
 def test_every_extra_is_used_and_every_extra_that_is_named_exists(root):
     """An extra that nothing imports is a promise that is not kept."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -187,9 +183,8 @@ def test_every_extra_is_used_and_every_extra_that_is_named_exists(root):
     assert "torch" in named & set(extras)
     assert not named - set(extras)
     unused = []
-    for name in set(extras) - {"all", "dev"} - RESERVED:
+    for name in set(extras) - {"all", "dev"}:
         packages = [re.split(r"[><=\[]", line)[0].replace("-", "_") for line in extras[name]]
         if not any(re.search(rf'"{each}["./]|import {each}', source) for each in packages):
             unused.append(name)
     assert not unused
-    assert not [name for name in RESERVED if name in str(extras["all"])]

@@ -82,7 +82,7 @@ def _no_progress(phase: str, detail: str) -> None:
 def requirements() -> tuple[Requirement, ...]:
     """Read from the installed metadata, so that there is no second list to keep.
 
-    An extra that ``all`` leaves out is reserved: nothing would use its packages.
+    Extras that ``all`` leaves out are for developing isomorph itself.
     """
     lines = [(line, _extra(line)) for line in metadata.requires("isomorph") or ()]
     parts = [line for line, extra in lines if extra == "all"]

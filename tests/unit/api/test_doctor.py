@@ -17,10 +17,10 @@ def test_what_is_wanted_is_read_from_the_metadata():
     assert "pytest" not in wanted
 
 
-def test_reserved_extras_are_not_wanted():
+def test_packages_for_development_are_not_wanted():
     extras = {one.extra for one in requirements()}
     assert {"convert", "fast", "openvino", "tensorflow", "tflite", "torch", "view"} < extras
-    assert not {"all", "dev", "jax", "ray"} & extras
+    assert not {"all", "dev"} & extras
 
 
 @pytest.fixture
