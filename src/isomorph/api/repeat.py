@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.api.options import Limits, PairOptions, RuntimeOptions
-from isomorph.core.errors import IsomorphError
+from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.request import CheckRequest, FileRole
 
 if TYPE_CHECKING:
@@ -74,9 +74,11 @@ class RepairCall:
 
 def repeated_call(call: RepairCall) -> RepairCall:
     """The check of the report that the reference names, with what the call states besides."""
-    from isomorph.store.reports import reported_models
+    from isomorph.store.reports import may_be_report, reported_models
     from isomorph.store.requested_files import located
 
+    if not may_be_report(call.reference):
+        raise _no_candidate(call.reference)
     path = Path(call.reference)
     report, reference, candidate = reported_models(path)
     asked = report.request or _request_of_bindings(report)
@@ -101,6 +103,15 @@ def repeated_call(call: RepairCall) -> RepairCall:
         report=report,
         notes=tuple(notes),
         same_question=not other,
+    )
+
+
+def _no_candidate(reference: object) -> UsageError:
+    named = reference if isinstance(reference, (str, Path)) else "REFERENCE"
+    return UsageError(
+        "USAGE",
+        "CANDIDATE is missing: one model alone is given, and no report",
+        fix=f"isomorph fix {named} CANDIDATE, or isomorph fix REPORT.json",
     )
 
 

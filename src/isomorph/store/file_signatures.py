@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from isomorph.store.zip_safety import MAGIC as ZIP
 NPY = b"\x93NUMPY"
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _TFLITE = b"TFL3"
+_OPENVINO = re.compile(rb"<net\s[^>]*\bversion=")
 
 _EXACT = (
     (b"%PDF-", "a PDF document"),
@@ -55,6 +57,13 @@ def not_a_model(head: bytes) -> Verdict | None:
             "run git lfs pull",
         )
     if (markup := _markup(head)) is not None:
+        if _OPENVINO.search(head[:1024]):
+            return Verdict(
+                "UNSUPPORTED_FORMAT",
+                "this is an OpenVINO model (IR)",
+                "isomorph reads the model that it was converted from, and runs that in OpenVINO",
+                "isomorph check MODEL --runtime openvino, with the .onnx or .pt2 file as MODEL",
+            )
         return _wrong(f"this is {markup}", "a web server may have sent it instead of the model")
     for magic, kind in _EXACT:
         if head.startswith(magic):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import typing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from isomorph.core.coverage import InputKind
 from isomorph.core.errors import UsageError
@@ -11,9 +12,10 @@ from isomorph.core.patch import SCHEMA as REPAIR_SCHEMA
 from isomorph.core.report import SCHEMA, ModelForm, Report
 from isomorph.core.untrusted_json import read_json
 from isomorph.store.codec import from_document
+from isomorph.store.format_detection import is_factory
+from isomorph.store.safe_paths import head_of
 
-if TYPE_CHECKING:
-    from pathlib import Path
+_HEAD_BYTES = 1024
 
 
 def read_report(path: Path) -> Report:
@@ -27,6 +29,16 @@ def read_report(path: Path) -> Report:
     except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
         raise _unreadable(path, f"a field does not fit the schema: {error}") from error
     return typing.cast("Report", report)
+
+
+def may_be_report(source: object) -> bool:
+    """Whether a report is meant: the path of a JSON file, or of a file that does not exist."""
+    if not isinstance(source, (str, Path)) or is_factory(source):
+        return False
+    path = Path(source)
+    if not path.exists():
+        return True
+    return path.is_file() and head_of(path, _HEAD_BYTES, error=UsageError).lstrip()[:1] == b"{"
 
 
 def reported_models(path: Path) -> tuple[Report, str, str]:

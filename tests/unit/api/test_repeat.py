@@ -3,6 +3,7 @@ import pytest
 from isomorph.api.options import Limits, PairOptions, RuntimeOptions
 from isomorph.api.repeat import RepairCall, check_request, repeated_call
 from isomorph.core.divergence import Verdict
+from isomorph.core.errors import UsageError
 from isomorph.core.report import Binding, BoundBy, ModelSummary, Report
 from isomorph.core.request import CheckRequest
 from isomorph.reporters.json import as_json
@@ -38,6 +39,34 @@ def _call(path, options=None):
         budgets={},
         seed=None,
     )
+
+
+@pytest.mark.parametrize("name", ["m.onnx", "folder", "package.module:factory"])
+def test_one_model_alone_lacks_its_candidate(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.onnx").write_bytes(b"\x08\x0a\xfd")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(UsageError, match="CANDIDATE is missing") as caught:
+        repeated_call(_call(name))
+    assert caught.value.fix == f"isomorph fix {name} CANDIDATE, or isomorph fix REPORT.json"
+
+
+def test_one_object_alone_lacks_its_candidate():
+    with pytest.raises(UsageError, match="CANDIDATE is missing") as caught:
+        repeated_call(_call(object()))
+    assert caught.value.fix == "isomorph fix REFERENCE CANDIDATE, or isomorph fix REPORT.json"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"), [(None, "FILE_NOT_FOUND"), (' {"schema": 7}', "REPORT_UNREADABLE")]
+)
+def test_a_report_that_cannot_be_read_is_no_model(tmp_path, text, code):
+    path = tmp_path / "report.json"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(UsageError, match="report") as caught:
+        repeated_call(_call(path))
+    assert caught.value.code == code
 
 
 @pytest.mark.parametrize(
