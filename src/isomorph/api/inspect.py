@@ -34,7 +34,7 @@ def diff(
     in_process: bool = False,
     state: str | Path | None = None,
 ) -> ModelDiff:
-    """What two models declare, next to each other: signatures, opsets, quantization."""
+    """What two models declare, next to each other: signatures, opsets, quantization, attributes."""
     from isomorph.match.signature_diff import diff_signatures
 
     runtime, both = RuntimeOptions(state=state), (reference, candidate)

@@ -26,7 +26,8 @@ def inspect(
 ) -> int:
     """What a model holds; of two models, what differs.
 
-    Signatures and quantization are shown side by side; what the nodes compute is for check.
+    Signatures, attributes that differ and quantization are shown side by side; what the nodes
+    compute is for check.
     """
     from isomorph import api
     from isomorph.cli.output import write

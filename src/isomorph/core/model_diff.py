@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from isomorph.core.model import Model, Quantization, TensorSpec
 
@@ -37,6 +38,22 @@ class OpsetPair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AttributePair:
+    """An attribute that differs between two nodes of one operator, with both values.
+
+    ``shown`` are the values as text; a long one is shortened to the first element that differs.
+    """
+
+    op: str
+    reference_node: str
+    candidate_node: str
+    name: str
+    reference: Any
+    candidate: Any
+    shown: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelDiff:
     """Both descriptions, and what differs between them."""
 
@@ -46,3 +63,4 @@ class ModelDiff:
     outputs: tuple[SpecPair, ...] = ()
     opsets: tuple[OpsetPair, ...] = ()
     quantization: tuple[QuantizationPair, ...] = ()
+    attributes: tuple[AttributePair, ...] = ()

@@ -50,9 +50,14 @@ class AttributeDifference:
     holder: Node | None = None
 
     @property
+    def shown(self) -> tuple[str, str]:
+        """The reference's value and the candidate's as text."""
+        return _shown(self.expected, self.actual)
+
+    @property
     def values(self) -> str:
         """The two values as text: ``0.1 against 0.2``."""
-        expected, actual = _shown(self.expected, self.actual)
+        expected, actual = self.shown
         return f"{expected} against {actual}"
 
     @property

@@ -1,4 +1,4 @@
-"""Compare what two models declare: inputs, outputs, operator sets, quantized tensors."""
+"""Compare what two models declare: interface, operator sets, quantized tensors, attributes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from isomorph.core.errors import UsageError
-from isomorph.core.model_diff import ModelDiff, OpsetPair, QuantizationPair, SpecPair
+from isomorph.core.model_diff import (
+    AttributePair,
+    ModelDiff,
+    OpsetPair,
+    QuantizationPair,
+    SpecPair,
+)
+from isomorph.match.attributes import attribute_differences
 from isomorph.match.binding import bind_inputs, bind_outputs
 from isomorph.match.quantizers import (
     Reader,
@@ -23,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def diff_signatures(reference: ModelHandle, candidate: ModelHandle) -> ModelDiff:
-    """Compare the signatures of two models.
+    """Compare the signatures of two models, and the attributes of corresponding nodes.
 
     Constants are read only where two quantized models do not agree by name or digest.
     """
@@ -35,6 +42,7 @@ def diff_signatures(reference: ModelHandle, candidate: ModelHandle) -> ModelDiff
         outputs=tuple(_specs("output", ref.graph.outputs, cand.graph.outputs, bind_outputs)),
         opsets=tuple(_opsets(ref, cand)),
         quantization=tuple(_quantization(reference, candidate)),
+        attributes=tuple(_attributes(ref, cand)),
     )
 
 
@@ -95,6 +103,19 @@ def _quantization(reference: ModelHandle, candidate: ModelHandle) -> Iterator[Qu
     for entry in left:
         if entry.tensor not in matched.values():
             yield QuantizationPair(reference=entry, candidate=None)
+
+
+def _attributes(ref: Model, cand: Model) -> Iterator[AttributePair]:
+    for each in attribute_differences(ref, cand):
+        yield AttributePair(
+            op=each.node.op,
+            reference_node=each.counterpart.name,
+            candidate_node=each.node.name,
+            name=each.name,
+            reference=each.expected,
+            candidate=each.actual,
+            shown=each.shown,
+        )
 
 
 def _reader(handle: ModelHandle) -> Reader:

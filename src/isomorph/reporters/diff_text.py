@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from isomorph.core.escaping import counted
 from isomorph.reporters.json import as_json
 from isomorph.reporters.table import columns, shape_text
 
@@ -27,9 +28,16 @@ def as_document(found: ModelDiff) -> str:
 
 
 def as_text(found: ModelDiff) -> str:
-    """Three tables: the models, their inputs and outputs, their quantized tensors."""
+    """Tables: the models, inputs and outputs, attributes that differ, quantized tensors."""
     heading = ("", "reference", "candidate", "differs")
     parts = [columns([heading, *_models(found)]), "", columns([heading, *_signature(found)])]
+    if found.attributes:
+        count = counted(len(found.attributes), "attribute")
+        differ = "differs" if len(found.attributes) == 1 else "differ"
+        parts += ["", f"{count} {differ}; nodes of one operator correspond in their order"]
+        parts.append(
+            columns([("node", "attribute", "reference", "candidate"), *_attributes(found)])
+        )
     quantized = list(_quantized(found))
     if quantized:
         moved = sum(bool(pair.changed) for pair in found.quantization)
@@ -80,6 +88,12 @@ def _spec(spec: TensorSpec | None) -> str:
     if spec is None:
         return _ABSENT
     return f"{spec.name} {spec.dtype or 'unknown'} {shape_text(spec.shape)}"
+
+
+def _attributes(found: ModelDiff) -> Iterator[tuple[str, str, str, str]]:
+    for each in found.attributes:
+        names = dict.fromkeys((each.reference_node, each.candidate_node))
+        yield f"{' / '.join(names)} ({each.op})", each.name, *each.shown
 
 
 def _quantized(found: ModelDiff) -> Iterator[tuple[str, str, str, str]]:

@@ -7,7 +7,7 @@ import pytest
 from isomorph import api
 from isomorph.__main__ import main
 from isomorph.core.model import Graph, Model, Quantization, TensorSpec
-from isomorph.core.model_diff import ModelDiff, OpsetPair, QuantizationPair, SpecPair
+from isomorph.core.model_diff import AttributePair, ModelDiff, OpsetPair, QuantizationPair, SpecPair
 
 
 @pytest.fixture
@@ -27,6 +27,10 @@ def contrast(monkeypatch):
             SpecPair(kind="input", reference=None, candidate=x, how="not paired"),
         ),
         opsets=(OpsetPair(domain="ai.onnx", reference=18, candidate=21),),
+        attributes=(
+            AttributePair(op="Softmax", reference_node="s", candidate_node="t", name="axis",
+                          reference=1, candidate=-2, shown=("1", "-2")),
+        ),
         quantization=(
             QuantizationPair(reference=coarse, candidate=None),
             QuantizationPair(reference=coarse, candidate=coarse),
@@ -49,6 +53,8 @@ def test_two_models_stand_next_to_each_other(contrast, capsys):
     assert "b\\x1b[2J.onnx" in text
     assert "name, dtype (by the only one left)" in text
     assert "not paired" in text
+    assert "1 attribute differs" in text
+    assert rows["s / t (Softmax)"].split() == ["s", "/", "t", "(Softmax)", "axis", "1", "-2"]
     assert "3 quantized tensors: 1 changed, 1 on one side only" in text
     assert "2 scales 0.25 to 0.5 along axis 1" in text
     listed = text.partition("quantized tensors:")[2].splitlines()[2:]
