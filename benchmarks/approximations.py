@@ -95,8 +95,8 @@ def _measured(name: str, words: tuple[str, ...], folder: Path) -> dict[str, Any]
     offered = _offered(converter.source, words, folder)
     converter_worker = ConverterWorker()
     try:
-        told = converter_worker.abilities("converters", name)
-        usable = {key: side for key, side in offered.items() if not lacks(told, side.op)}
+        abilities = converter_worker.abilities("converters", name)
+        usable = {key: side for key, side in offered.items() if not lacks(abilities, side.op)}
         with open_loader() as opener:
             bench = Bench(
                 converter=name, opener=opener, converter_worker=converter_worker, folder=folder
@@ -132,7 +132,7 @@ def _measured(name: str, words: tuple[str, ...], folder: Path) -> dict[str, Any]
 def _offered(framework: str, words: tuple[str, ...], folder: Path) -> dict[str, Side]:
     """Every form that is one node of this framework, of operators that are called so."""
     module = import_module(f"networks.operators.of_{framework}")
-    rules = _told(framework)
+    rules = _convertible(framework)
     if framework in _SEARCHED:
         found = module.forms([op for op in sorted(rules) if called(op, words)])
     else:
@@ -150,7 +150,8 @@ def _offered(framework: str, words: tuple[str, ...], folder: Path) -> dict[str, 
 _SEARCHED = frozenset({"tensorflow", "tflite"})
 
 
-def _told(framework: str) -> set[str]:
+def _convertible(framework: str) -> set[str]:
+    """The operators of a framework that its converters list as supported."""
     converter_worker = ConverterWorker()
     try:
         return {

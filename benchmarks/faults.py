@@ -1,7 +1,7 @@
 """The score on a bench of conversions with known answers: by route, by fault, by cause.
 
 The bench is a folder with cases/, truth/ and the program that runs and scores them (faultbench);
-give it with --cases. Where there is none, nothing is measured and that is said.
+give it with --cases. Where there is none, nothing is measured, and the output states it.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Four pairs of one network (PyTorch, exported to ONNX): the file as exported, the
 planted in one attribute deep inside, and both of these again after an optimizer has folded and
 renamed them. Polygraphy compares ONNX Runtime on two files by two commands, every tensor marked as
 an output: it has no other reference than the exported file. isomorph compares the PyTorch program
-with the file, and says which node is guilty and why.
+with the file, and says which node is wrong and why.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Pair:
 
     title: str
     candidate: Path
-    guilty: str | None
+    faulty_node: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,28 +51,28 @@ class Measured:
 def pairs(files: Files, folder: Path) -> list[Pair]:
     """The file as exported and with a fault, each also folded and renamed."""
     faulty = folder / "faulty.onnx"
-    guilty = with_fault(files.candidate, faulty)
+    faulty_node = with_fault(files.candidate, faulty)
     found = []
     for title, source, node in (
         ("as exported", files.candidate, None),
-        ("as exported, a fault", faulty, guilty),
+        ("as exported, a fault", faulty, faulty_node),
     ):
-        found.append(Pair(title=title, candidate=source, guilty=node))
+        found.append(Pair(title=title, candidate=source, faulty_node=node))
     for pair in list(found):
         target = folder / f"folded_{pair.candidate.name}"
         renamed = folded_and_renamed(pair.candidate, target)
-        node = None if pair.guilty is None else _heir(pair, renamed, target)
+        node = None if pair.faulty_node is None else _heir(pair, renamed, target)
         title = pair.title.replace("as exported", "folded and renamed")
-        found.append(Pair(title=title, candidate=target, guilty=node))
+        found.append(Pair(title=title, candidate=target, faulty_node=node))
     return found
 
 
 def _heir(pair: Pair, renamed: dict[str, str], target: Path) -> str:
-    """The node that the guilty one has become: the one that reads what it read."""
+    """The node that the faulty one has become: the one that reads what it read."""
     import onnx
 
     before = onnx.load(pair.candidate, load_external_data=False).graph
-    (read,) = (node.input[0] for node in before.node if node.name == pair.guilty)
+    (read,) = (node.input[0] for node in before.node if node.name == pair.faulty_node)
     after = onnx.load(target, load_external_data=False).graph
     return next(
         str(node.name)
@@ -92,15 +92,15 @@ def by_isomorph(files: Files, pair: Pair) -> Measured:
         if not report.exists():
             return _measured("isomorph", pair, [ran], f"exit {ran.returncode}", right=False)
         facts = json.loads(report.read_text(encoding="utf-8"))
-    guilty = [found for found in facts["findings"] if found.get("node") and found.get("cause")]
+    located = [found for found in facts["findings"] if found.get("node") and found.get("cause")]
     says = facts["verdict"]
-    if guilty:
-        first = guilty[0]
+    if located:
+        first = located[0]
         says += f": {first['node']}, {first['cause']}, {first['status']}"
-    if pair.guilty is None:
+    if pair.faulty_node is None:
         right = facts["verdict"] == "equivalent"
     else:
-        right = bool(guilty) and guilty[0]["node"] == pair.guilty
+        right = bool(located) and located[0]["node"] == pair.faulty_node
     return _measured("isomorph", pair, [ran], says, right=right)
 
 
@@ -125,7 +125,7 @@ def by_polygraphy(files: Files, pair: Pair) -> Measured:
     elif second.returncode:
         says += f", exit {second.returncode}"
     passed = second.returncode == 0 and not failed
-    right = passed if pair.guilty is None else bool(failed) and failed[0] == _output_of(pair)
+    right = passed if pair.faulty_node is None else bool(failed) and failed[0] == _output_of(pair)
     return _measured("Polygraphy", pair, [first, second], says, right=right)
 
 
@@ -133,7 +133,7 @@ def _output_of(pair: Pair) -> str:
     import onnx
 
     graph = onnx.load(pair.candidate, load_external_data=False).graph
-    return next(str(node.output[0]) for node in graph.node if node.name == pair.guilty)
+    return next(str(node.output[0]) for node in graph.node if node.name == pair.faulty_node)
 
 
 def _measured(tool: str, pair: Pair, ran: list[Ran], says: str, *, right: bool) -> Measured:
@@ -177,8 +177,8 @@ def _network(*, brief: bool) -> Files:
 
 def _tell(rows: list[Measured]) -> None:
     clean = {row.tool: row for row in rows if row.pair == "as exported"}
-    ours, theirs = clean["isomorph"], clean["Polygraphy"]
-    time_, memory = ours.seconds / theirs.seconds, ours.peak_bytes / theirs.peak_bytes
+    own, other = clean["isomorph"], clean["Polygraphy"]
+    time_, memory = own.seconds / other.seconds, own.peak_bytes / other.peak_bytes
     print(f"isomorph takes {time_:.2f} of Polygraphy's time and {memory:.2f} of its memory")
 
 

@@ -3,7 +3,7 @@
 The folklore: the conversion to OpenVINO lost something.
 
 Measured: the graph is right. On processors with bfloat16 the CPU plugin computes in it unless it
-is told otherwise, and the outputs move by 1e-3; on others it does not. isomorph finds the graphs
+is set otherwise, and the outputs move by 1e-3; on others it does not. isomorph finds the graphs
 equal, the run off, asks for full precision, and the run is right: precision, with the setting
 that cures it.
 """
@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from building import written
-from showing import Facts, accused, show
+from showing import Facts, first_finding, show
 
 import isomorph
 
@@ -41,7 +41,7 @@ def main() -> Facts:
             )
             for hint in ("default", "f32")
         }
-    facts: Facts = {f"precision {hint}": accused(report) for hint, report in reports.items()}
+    facts: Facts = {f"precision {hint}": first_finding(report) for hint, report in reports.items()}
     facts["computed in"] = reports["default"].environments["candidate run"].precision
     facts["the graphs are equal"] = all(
         output.rounding.budget.ratio <= 1 for output in reports["default"].outputs

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from building import written
-from showing import Facts, accused, show
+from showing import Facts, first_finding, show
 
 import isomorph
 
@@ -47,9 +47,9 @@ def main() -> Facts:
         report = isomorph.check(whole, without, options=options, **how)
         same = isomorph.check(whole, whole, options=options, **how)
     return {
-        "left out": accused(report),
-        "kept": accused(same),
-        "before it is told what it means": refused,
+        "left out": first_finding(report),
+        "kept": first_finding(same),
+        "before it is defined": refused,
         "in words": report.findings[0].summary.rpartition("; ")[2],
     }
 

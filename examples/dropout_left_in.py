@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from building import written
-from showing import Facts, accused, show
+from showing import Facts, first_finding, show
 
 import isomorph
 
@@ -43,7 +43,7 @@ def main() -> Facts:
         ]
     values = [run.tensors["y"] for run in runs]
     return {
-        "what isomorph says": accused(report),
+        "what isomorph says": first_finding(report),
         "two runs as deployed agree": bool(np.array_equal(values[0], values[1])),
         "as deployed and without optimizers agree": bool(np.array_equal(values[0], values[2])),
         "fix": report.findings[0].fix,

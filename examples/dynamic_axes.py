@@ -45,7 +45,7 @@ def main() -> Facts:
             "input_names": ["input"],
         },
         "dynamo, dynamic_shapes": {"dynamo": True, "dynamic_shapes": {"x": {0: "batch"}}},
-        "dynamo, nothing said": {"dynamo": True},
+        "dynamo, without options": {"dynamo": True},
     }
     with TemporaryDirectory() as name:
         return {

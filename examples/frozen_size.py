@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from building import written
-from showing import Facts, accused, show
+from showing import Facts, first_finding, show
 
 import isomorph
 
@@ -40,7 +40,7 @@ def main() -> Facts:
             )
             for length in (3, 5)
         }
-    facts: Facts = {f"length {length}": accused(report) for length, report in reports.items()}
+    facts: Facts = {f"length {length}": first_finding(report) for length, report in reports.items()}
     facts["in words"] = reports[5].findings[0].summary.rpartition("; ")[2]
     return facts
 

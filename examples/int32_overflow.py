@@ -4,7 +4,7 @@ The folklore: indices and counts are small, so the narrower type does not matter
 
 Measured: a hash or a position times a stride leaves the range of int32, and wraps around without
 a sound. isomorph does to the right values what int32 would do to them, and gets exactly the wrong
-ones: dtype. Where the values stay small the same detour changes nothing, and nothing is said.
+ones: dtype. Where the values stay small the same detour changes nothing, and there is no finding.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from building import written
-from showing import Facts, accused, show
+from showing import Facts, first_finding, show
 
 import isomorph
 
@@ -34,7 +34,7 @@ def main() -> Facts:
             title: isomorph.check(wide, narrow, inputs={"x": np.arange(5) * step}, in_process=True)
             for title, step in (("up to 4e10", 10_000), ("up to 4e6", 1))
         }
-    facts: Facts = {title: accused(report) for title, report in reports.items()}
+    facts: Facts = {title: first_finding(report) for title, report in reports.items()}
     facts["in words"] = reports["up to 4e10"].findings[0].summary.rpartition("; ")[2]
     return facts
 

@@ -4,7 +4,7 @@ The folklore: if the outputs differ, bisect the model by hand.
 
 Measured: the largest of a row that holds NaN is NaN. ONNX Runtime's ReduceMax drops a NaN that
 does not come first. isomorph runs the node alone, every optimizer off, fed with the oracle's
-values: it is still off, so nothing around it is to blame: kernel. Without a NaN the same file is
+values: it is still off, so nothing around it is the cause: kernel. Without a NaN the same file is
 equivalent.
 """
 
@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from building import written
-from showing import Facts, accused, show
+from showing import Facts, first_finding, show
 
 import isomorph
 
@@ -33,7 +33,7 @@ def main() -> Facts:
             title: isomorph.check(model, inputs={"x": fed}, in_process=True)
             for title, fed in (("with a NaN", spoiled), ("without", x))
         }
-    facts: Facts = {title: accused(report) for title, report in reports.items()}
+    facts: Facts = {title: first_finding(report) for title, report in reports.items()}
     asked = reports["with a NaN"].findings[0].experiments
     facts["asked"] = [each.question for each in asked]
     return facts

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from building import written
-from showing import Facts, accused, show
+from showing import Facts, first_finding, show
 
 import isomorph
 
@@ -30,7 +30,7 @@ def main() -> Facts:
                 written(Path(name) / f"{op}{place}.onnx", MODEL.format(op, operands))
                 for place, operands in enumerate(("a, x", "x, a"))
             ]
-            facts[op] = accused(isomorph.check(*models, inputs={"x": x}, in_process=True))
+            facts[op] = first_finding(isomorph.check(*models, inputs={"x": x}, in_process=True))
     return facts
 
 

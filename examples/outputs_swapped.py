@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from building import written
-from showing import Facts, accused, show
+from showing import Facts, first_finding, show
 
 import isomorph
 
@@ -39,8 +39,8 @@ def main() -> Facts:
             options=isomorph.CheckOptions(bind_outputs=bound),
         )
     return {
-        "as it is": accused(report),
-        "with the outputs bound": accused(accepted),
+        "as it is": first_finding(report),
+        "with the outputs bound": first_finding(accepted),
         "code": report.findings[0].code,
         "fix": report.findings[0].fix,
     }

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from building import written
-from showing import Facts, accused, show
+from showing import Facts, first_finding, show
 
 import isomorph
 
@@ -36,7 +36,7 @@ def main() -> Facts:
         ]
     apart = np.abs(runs[0] - runs[1])
     return {
-        "what isomorph says": accused(report),
+        "what isomorph says": first_finding(report),
         "largest difference in the middle": float(apart[..., 1:-1, 1:-1].max()),
         "largest difference at the border": float(apart.max()),
         "in words": report.findings[0].summary.rpartition("; ")[2],

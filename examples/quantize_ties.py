@@ -64,12 +64,12 @@ def main() -> Facts:
         "values": len(X),
         "ties": int(TIES.sum()),
         "dequantized the same": bool(np.array_equal(y, right)),
-        "half even against half away": _told(with_ties),
-        "the same without the ties": _told(without),
+        "half even against half away": _outcome(with_ties),
+        "the same without the ties": _outcome(without),
     }
 
 
-def _told(report) -> list:
+def _outcome(report) -> list:
     """The verdict, the strict exit code, and what stands between the two."""
     hidden = [one.code for one in report.findings if one.effect == "below_rounding"]
     return [report.verdict.value, report.exit_code, *hidden]

@@ -31,8 +31,8 @@ def show(facts: Facts) -> None:
         Path(sys.argv[sys.argv.index("--json") + 1]).write_text(json.dumps(facts))
 
 
-def accused(report: Any) -> dict[str, Any]:
-    """What a report says first: the verdict, the guilty node, its cause, and if it is proven."""
+def first_finding(report: Any) -> dict[str, Any]:
+    """The verdict and the first finding: its node, its cause, and whether it is confirmed."""
     first = report.findings[0] if report.findings else None
     return {
         "verdict": report.verdict.value,

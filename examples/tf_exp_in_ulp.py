@@ -32,15 +32,15 @@ def main() -> Facts:
     inputs = {"x": np.concatenate([x, tiny])}
     with TemporaryDirectory() as name:
         folder = Path(name)
-        ours = saved_model(folder / "exp", _exp)
-        theirs = elementwise(folder / "exp.onnx", [("Exp", ["x"], "y")])
-        truth = _only(theirs, inputs, options=isomorph.RuntimeOptions(name="onnx_oracle"))
+        tf_exp = saved_model(folder / "exp", _exp)
+        onnx_exp = elementwise(folder / "exp.onnx", [("Exp", ["x"], "y")])
+        truth = _only(onnx_exp, inputs, options=isomorph.RuntimeOptions(name="onnx_oracle"))
         values = {
-            "tensorflow": _only(ours, inputs),
-            "onnxruntime": _only(theirs, inputs),
+            "tensorflow": _only(tf_exp, inputs),
+            "onnxruntime": _only(onnx_exp, inputs),
             "numpy": np.exp(inputs["x"]),
         }
-        report = isomorph.check(ours, theirs, inputs=inputs, in_process=True)
+        report = isomorph.check(tf_exp, onnx_exp, inputs=inputs, in_process=True)
     normal = slice(0, x.size)
     facts: Facts = {
         name: {

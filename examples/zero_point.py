@@ -4,7 +4,7 @@ The folklore: int8 costs accuracy, so a difference is to be expected.
 
 Measured: int8 costs half a step. A zero point that is off by nine shifts every value by nine
 steps, a scale of another tensor stretches them, a range that is too small cuts them off. The loss
-that the width intends is derived, and each of the three is beyond it and told apart:
+that the width intends is derived, and each of the three is beyond it and distinguished:
 quantization.
 """
 
@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from building import written
-from showing import Facts, accused, show
+from showing import Facts, first_finding, show
 
 import isomorph
 
@@ -37,7 +37,7 @@ def main() -> Facts:
         for title, other in WRONG.items():
             wrong = written(Path(name) / "wrong.onnx", MODEL, **{**RIGHT, **other})
             report = isomorph.check(right, wrong, inputs={"x": x}, in_process=True)
-            facts[title] = accused(report)
+            facts[title] = first_finding(report)
             facts[f"{title}, in words"] = report.findings[0].summary.rpartition("; ")[2]
     return facts
 

@@ -150,7 +150,7 @@ def _doubles(*shape: int) -> Draw:
 
 CASES = (
     Case(name="positions computed in the graph", build=ComputedPositions, inputs=normal(2, 24, 16)),
-    Case(name="weights standardised in the graph", build=StandardizedWeights,
+    Case(name="weights standardized in the graph", build=StandardizedWeights,
          inputs=normal(1, 3, 12, 12)),
     Case(name="experts", build=Experts, inputs=normal(12, 16)),
     Case(name="branch", build=Branching, inputs=normal(4, 8)),

@@ -47,7 +47,7 @@ def certain(row: Mapping[str, Any], forms: Iterable[Shown]) -> bool:
     """Whether a refusal is the operator's, or that of one of its attributes.
 
     Test suites like what is rare: all weights in one tensor, no bias, every axis but the usual one.
-    Without a word to blame, that may be what was refused, and nobody would have met it.
+    Without such an attribute, the rare form may be what was refused, and no user would meet it.
     """
     plain = all(set(shown) <= {DTYPE, INPUTS, RANK} and shown[INPUTS] == 1 for shown in forms)
     return plain or any(

@@ -71,7 +71,7 @@ class Bench:
         write_arrays(inputs, arrays)
         specs = self.opener.load(str(model)).graph.inputs
         step = Step(converter=self.converter, source=converter.source, target=converter.target)
-        # A cure changes what is said of an operator, so it is tried on one that stands alone.
+        # A cure changes the result of an operator, so it is tried on one that stands alone.
         every = self._options() if len(sides) == 1 else [{}]
         for place, options in enumerate(every):
             order = Order(source="", target="", example=str(inputs), inputs=specs, options=options)

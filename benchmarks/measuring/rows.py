@@ -131,7 +131,7 @@ def whole_check(
 
 
 def localization(files: Files, usual: float) -> list[Measured]:
-    """A planted fault: what the verdict costs, what it costs with the guilty node, and the rest."""
+    """A planted fault: what the verdict costs, what it costs with the faulty node, and the rest."""
     with tempfile.TemporaryDirectory() as folder:
         faulty = Path(folder) / "faulty.onnx"
         with_fault(files.candidate, faulty)

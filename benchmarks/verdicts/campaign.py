@@ -98,7 +98,7 @@ def _in_pool(
 def _died(seed: int) -> dict:
     from .scoring import Row
 
-    return Row(seed, "process died", "crash", said="crash of the process").as_dict()
+    return Row(seed, "process died", "crash", answered="crash of the process").as_dict()
 
 
 class _Hung(Exception):
@@ -127,9 +127,9 @@ def _examine(seed: int, out: Path, locate: bool, invariants: int, share: float) 
         pair = make_pair(seed, share=share)
         row, truth = score(pair, locate=locate)
         if invariants and seed % invariants == 0 and row.outcome == "right":
-            row.invariants = hold(pair, truth, row.said)
+            row.invariants = hold(pair, truth, row.answered)
     except _Hung:
-        row = Row(seed, "hung", "crash", said="crash hung")
+        row = Row(seed, "hung", "crash", answered="crash hung")
     except Exception as error:
         row = Row(seed, "not made", "left out", why=f"{type(error).__name__}: {error}"[:300])
     finally:
@@ -177,8 +177,8 @@ def summarized(rows: list[dict]) -> dict:
         "false_divergent": _count(counted, "false divergent"),
         "unknown": _count(counted, "unknown"),
         "crash": _count(counted, "crash"),
-        "guilty_node_right": sum(row["named_right"] for row in named),
-        "guilty_node_asked": len(named),
+        "faulty_node_right": sum(row["named_right"] for row in named),
+        "faulty_node_asked": len(named),
         "invariants": dict(held),
         "cpu_seconds_of_a_check": round(
             sum(r["seconds"] for r in counted) / max(1, len(counted)), 4
@@ -213,7 +213,7 @@ def _line(row: dict) -> str:
     reason = row["reason"].strip().splitlines()[-1][:160] if row["reason"] else ""
     return (
         f"{row['seed']} {what} [{row['group']}; {row['mutation']}; {', '.join(row['rewrites'])}] "
-        f"margin {row['margin']:.3g} guilty {row['guilty']} named {row['named'][:6]}: {reason}"
+        f"margin {row['margin']:.3g} faulty {row['faulty']} named {row['named'][:6]}: {reason}"
     )
 
 

@@ -21,7 +21,7 @@ CLEAN_SAMPLES = 6
 NOT_ASKED = "not asked"
 
 
-def hold(pair: Pair, truth: Expected, said: str) -> dict[str, str]:
+def hold(pair: Pair, truth: Expected, answered: str) -> dict[str, str]:
     """``kept`` for every invariant that holds, otherwise the other answer."""
     rng = np.random.default_rng(pair.seed + 3)
     inputs = pair.sample.inputs
@@ -36,7 +36,9 @@ def hold(pair: Pair, truth: Expected, said: str) -> dict[str, str]:
     if truth.group == "clean":
         seen |= _on_clean_set(pair, rng)
     return {
-        name: "kept" if word == said else word for name, word in seen.items() if word != NOT_ASKED
+        name: "kept" if word == answered else word
+        for name, word in seen.items()
+        if word != NOT_ASKED
     }
 
 

@@ -1,4 +1,4 @@
-"""One change that makes another function of a graph, and the node that is to blame for it.
+"""One change that makes another function of a graph, and the node that is wrong by it.
 
 Each mutation changes one place and returns what it did, or None where the graph has no such place.
 Whether the change can be seen is the judge's business.
@@ -266,7 +266,7 @@ def exchanged_outputs(e: Editor) -> Mutation | None:
 
 
 def dropped(e: Editor) -> Mutation | None:
-    """A node that keeps the size is left out; who reads its input instead is to blame."""
+    """A node that keeps the size is left out; the reader of its input is the faulty one."""
     kinds = [
         "Relu",
         "LeakyRelu",

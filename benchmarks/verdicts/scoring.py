@@ -22,11 +22,11 @@ class Row:
     seed: int
     group: str
     outcome: str
-    said: str = ""
+    answered: str = ""
     reason: str = ""
     rewrites: tuple[str, ...] = ()
     mutation: str = ""
-    guilty: list[str] = field(default_factory=list)
+    faulty: list[str] = field(default_factory=list)
     named: list[str] = field(default_factory=list)
     named_right: bool | None = None
     single_element: bool = False
@@ -67,30 +67,30 @@ def score(pair: Pair, *, locate: bool = True) -> tuple[Row, Expected]:
     if truth.truth is not None:
         row.margin, row.tie, row.why = truth.truth.margin, truth.truth.tie, truth.truth.why
     if pair.mutation is not None:
-        row.mutation, row.guilty = pair.mutation.kind, sorted(pair.mutation.nodes)
+        row.mutation, row.faulty = pair.mutation.kind, sorted(pair.mutation.nodes)
         row.single_element = pair.mutation.single_element
     if not truth.counts:
         return row, truth
     started = time.process_time()
-    row.said, report = answer(
+    row.answered, report = answer(
         pair.reference, pair.candidate, inputs=pair.sample.inputs, locate=locate
     )
     row.seconds = time.process_time() - started
-    row.outcome = outcome(row.said, truth)
-    if row.said.startswith("crash"):
+    row.outcome = outcome(row.answered, truth)
+    if row.answered.startswith("crash"):
         row.reason = report
         return row, truth
     row.reason = report.reason
-    if row.group in ("mutated", "unreached", "in half") and row.said == "divergent" and locate:
+    if row.group in ("mutated", "unreached", "in half") and row.answered == "divergent" and locate:
         _hold_names(row, pair, report)
     return row, truth
 
 
-def outcome(said: str, truth: Expected) -> str:
-    if said in truth.verdicts:
+def outcome(answered: str, truth: Expected) -> str:
+    if answered in truth.verdicts:
         return "right"
-    if said.startswith("crash") or said == "unknown":
-        return said.split(maxsplit=1)[0]
+    if answered.startswith("crash") or answered == "unknown":
+        return answered.split(maxsplit=1)[0]
     return "false divergent" if truth.group == "clean" else "false equivalent"
 
 

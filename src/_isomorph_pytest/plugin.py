@@ -22,7 +22,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Told by the environment, which the workers of xdist inherit."""
+    """Put the options into the environment, which the workers of xdist inherit."""
     folder = config.getoption("--isomorph-reports")
     if folder is None:
         # Not config.cache: tests run with `-p no:cacheprovider` as well.

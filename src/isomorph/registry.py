@@ -1,7 +1,7 @@
 """Finds extensions by entry point and loads them on demand.
 
-Our own are listed in pyproject.toml like a stranger's would be; the file name, the registry
-name and the word on the command line are the same.
+Those of isomorph are listed in pyproject.toml like those of any package; the file name, the
+registry name and the word on the command line are the same.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def entr_export(facts):
 
 def dynamic_axes(facts):
     frozen = {way for way, row in facts.items() if row["frozen"]}
-    assert frozen == {"legacy, dynamic_axes alone", "dynamo, nothing said"}
+    assert frozen == {"legacy, dynamic_axes alone", "dynamo, without options"}
     for way, row in facts.items():
         assert row["at batch 5"] == ("INPUT_SHAPE" if way in frozen else "equivalent")
     assert facts["legacy, dynamic_axes alone"]["input"] != "input"
@@ -259,7 +259,7 @@ def dropout_left_in(facts):
 
 def custom_operator(facts):
     _one_cause(facts, "missing_op", "left out", right=["kept"])
-    assert facts["before it is told what it means"] == "UNSUPPORTED_OP"
+    assert facts["before it is defined"] == "UNSUPPORTED_OP"
     assert "Bend" in facts["in words"]
 
 
@@ -280,7 +280,7 @@ def zero_point(facts):
     assert "cuts off" in facts["too small a range, in words"]
 
 
-def optimizer_to_blame(facts):
+def faulty_optimizer(facts):
     levels = [title for title in facts if title.startswith("level")]
     _one_cause(facts, "fusion", "fused wrongly", right=levels)
     if facts["Pad before MaxPool"]["verdict"] == "divergent":  # a later version may be right
@@ -289,7 +289,7 @@ def optimizer_to_blame(facts):
     assert "GemmActivationFusion" in facts["optimizers that ran"]
 
 
-def compilers_to_blame(facts):
+def faulty_compilers(facts):
     cures = {"torch.compile": "compile=no", "XNNPACK": "xnnpack=off", "XLA": "xla=no",
              "grappler": "grappler=off"}  # fmt: skip
     for title, cure in cures.items():
@@ -356,8 +356,8 @@ CLAIMS = [
     nan_in_reduce,
     int32_overflow,
     zero_point,
-    optimizer_to_blame,
-    compilers_to_blame,
+    faulty_optimizer,
+    faulty_compilers,
     frozen_size,
     bfloat16_by_default,
     quantization_audit,

@@ -272,7 +272,7 @@ def two_states(order=("h", "c"), prefix="", slope=0.1, tail=0.2):
 @pytest.mark.parametrize("order", [("h", "c"), ("c", "h")])
 @pytest.mark.parametrize(("wrong", "node"), [({"slope": 0.3}, "bend"), ({"tail": 0.4}, "tail")])
 def test_states_in_another_order_under_other_names(order, wrong, node):
-    # Both results of the loop are wrong, and what joins them is healed by neither alone.
+    # Both results of the loop are wrong, and what joins them is restored by neither alone.
     first = first_finding(two_states(), two_states(order, "other_", **wrong))
     assert first.node == f"rounds/body#0/other_{node}"
     assert first.reference_nodes == (f"rounds/body#0/{node}",)

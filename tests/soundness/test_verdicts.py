@@ -16,7 +16,7 @@ def judged(first, folder, **options):
 
 def wrong(rows):
     return [
-        (row["seed"], row["group"], row["mutation"], row["said"], row["reason"])
+        (row["seed"], row["group"], row["mutation"], row["answered"], row["reason"])
         for row in rows
         if row["outcome"] != "right"
     ]

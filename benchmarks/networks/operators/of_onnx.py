@@ -34,19 +34,19 @@ def write(path: Path, chosen: Mapping[str, Form]) -> dict[str, Any]:
     nodes, constants, inputs, outputs, arrays = [], [], [], [], {}
     for place, form in enumerate(chosen.values()):
         node, stored, result = form.native
-        mine = onnx.NodeProto()
-        mine.CopyFrom(node)
-        mine.name = f"n{place}"
+        copied = onnx.NodeProto()
+        copied.CopyFrom(node)
+        copied.name = f"n{place}"
         at = next(slot for slot, name in enumerate(node.input) if name and name not in stored)
         constants += [
             numpy_helper.from_array(array, f"c{place}_{name}") for name, array in stored.items()
         ]
-        mine.input[:] = [
+        copied.input[:] = [
             f"x{place}" if slot == at else name and f"c{place}_{name}"
             for slot, name in enumerate(node.input)
         ]
-        mine.output[:] = [f"y{place}"]
-        nodes.append(mine)
+        copied.output[:] = [f"y{place}"]
+        nodes.append(copied)
         inputs.append(_info(f"x{place}", form.given))
         outputs.append(_info(f"y{place}", result))
         arrays[f"x{place}"] = form.given

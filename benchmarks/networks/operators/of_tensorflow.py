@@ -127,10 +127,10 @@ def _called(op: str, x: Any, native: Any) -> Any:
 def _renamed(function: Any, op: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Under the names of the Python function, which calls some arguments otherwise."""
     known = op_def_registry.get(op)
-    theirs = [name for name in signature(function).parameters if name != "name"]
-    ours = [each.name for each in (*known.input_arg, *known.attr)]
-    strange = [name for name in theirs if name not in ours]
-    other = dict(zip([name for name in given if name not in theirs], strange, strict=False))
+    parameters = [name for name in signature(function).parameters if name != "name"]
+    declared = [each.name for each in (*known.input_arg, *known.attr)]
+    undeclared = [name for name in parameters if name not in declared]
+    other = dict(zip([name for name in given if name not in parameters], undeclared, strict=False))
     return {other.get(name, name): value for name, value in given.items()}
 
 

@@ -164,7 +164,7 @@ def _rounding_diagnosis(summary: str, cand: str, ref: str) -> Diagnosis:
         cause="dtype",
         certainty=Certainty.CONFIRMED,
         summary=summary,
-        evidence={"mine": cand, "reference": ref},
+        evidence={"candidate": cand, "reference": ref},
         experiments=(
             Experiment(
                 question="How does each side round?",

@@ -147,7 +147,7 @@ def compare_blocked(
     with np.errstate(all="ignore"):
         apart = np.abs(expected - actual) > unit_roundoff("float32") * np.abs(expected)
     # Where most numbers are exactly the source's, its grid was kept, and none was rounded again.
-    # In blocks of another size, that can only be said of those that have the source's step.
+    # In blocks of another size, that holds only for those that have the source's step.
     on_grid = steps > 0.0
     if not _same_blocks(blocked.sizes, steps):
         with np.errstate(all="ignore"):

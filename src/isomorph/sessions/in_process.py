@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Arrays, Noise, Use
 
 Progress = Callable[[str, str], None]
-"""Told the phase and what it is about: ``progress("load", "model.onnx")``."""
+"""Called with the phase and what it is about: ``progress("load", "model.onnx")``."""
 
 
 class InProcessHost:

@@ -59,7 +59,7 @@ def one(op, inputs=1, *, shape=(2, 4), out=None, dtype=FLOAT, out_dtype=None, **
 
 
 def external(tensor, location, *, offset=None, length=None):
-    """The tensor with its values said to lie in another file."""
+    """The tensor with its values declared to be in another file."""
     tensor.ClearField("raw_data")
     tensor.data_location = TensorProto.EXTERNAL
     entries = {"location": location, "offset": offset, "length": length}

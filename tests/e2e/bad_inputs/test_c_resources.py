@@ -322,7 +322,7 @@ def test_c12_capture_within_a_byte_budget(isomorph, tmp_path):
 
 
 def test_c12_capture_that_no_disk_holds(isomorph, tmp_path):
-    """Told before anything runs, with what it needs and what there is."""
+    """Reported before anything runs, with what it needs and what there is."""
     count = 100
     width = shutil.disk_usage(tmp_path).free // 40
     sizes = stored("s", np.array([width], np.int64))

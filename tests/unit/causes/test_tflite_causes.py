@@ -1,4 +1,4 @@
-"""Faults of TFLite files beside an ONNX reference, each told as what it is."""
+"""Faults of TFLite files beside an ONNX reference, each diagnosed as what it is."""
 
 from __future__ import annotations
 

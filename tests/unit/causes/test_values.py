@@ -1,4 +1,4 @@
-"""Weights, types, layouts, decisions and quantizers: what happened is told as such."""
+"""Weights, types, layouts, decisions and quantizers: the diagnosis names what happened."""
 
 import ml_dtypes
 import numpy as np

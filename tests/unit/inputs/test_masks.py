@@ -32,7 +32,7 @@ def graph(*nodes, dtype="bool", name="m", shape=(3, 6), **constants):
 
 HIDES = {
     "filled where true": graph(node("Where", "m low x", "y"), low=LOW),
-    "filled by a number told": graph(node("Where", "x m", "y", value=float("-inf"))),
+    "filled by a stated number": graph(node("Where", "x m", "y", value=float("-inf"))),
     "turned round twice": graph(
         node("Not", "m", "n"), node("Not", "n", "k"), node("Where", "k low x", "y"), low=LOW
     ),

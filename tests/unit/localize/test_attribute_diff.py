@@ -1,4 +1,4 @@
-"""Which nodes are worth a probe: told something that no node of the other side is told."""
+"""Which nodes are worth a probe: those with an attribute that no node of the other side has."""
 
 import numpy as np
 import pytest

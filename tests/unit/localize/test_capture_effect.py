@@ -1,4 +1,4 @@
-"""A run that changes when it is looked into: said, with which of the two is right."""
+"""A run that changes when its tensors are captured: the finding names which of the two is right."""
 
 import numpy as np
 import onnx

@@ -30,7 +30,7 @@ def rows(report):
 
 
 def unmeasured(report):
-    """What was left out; a candidate of lower precision is not probed, and that is said."""
+    """What was left out; a candidate of lower precision is not probed, which is listed."""
     return [each.what for each in report.skipped if each.what != "probes"]
 
 

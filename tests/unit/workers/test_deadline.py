@@ -11,7 +11,7 @@ from isomorph.workers.worker_death import WorkerDeath, out_of_time
 
 
 class Machine:
-    """A clock, and a worker that uses the cores as it is told."""
+    """A clock, and a worker that uses the cores as a test states."""
 
     def __init__(self, *, accounted=True):
         self.clock, self.running, self.waiting = 0.0, 0.0, 0.0

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from building import written
-from showing import Facts, accused, show
+from showing import Facts, first_finding, show
 
 import isomorph
 
@@ -47,11 +47,11 @@ def main() -> Facts:
                 in_process=True,
                 options=isomorph.CheckOptions(runtime=isomorph.RuntimeOptions(settings=settings)),
             )
-            facts[f"level {level}"] = accused(report)
+            facts[f"level {level}"] = first_finding(report)
         below_zero = {"x": -1 - draw.random((1, 1, 6, 6), np.float32)}
         report = isomorph.check(padded, inputs=below_zero, in_process=True)
-        facts["Pad before MaxPool"] = accused(report)
-        facts["fused wrongly"] = accused(
+        facts["Pad before MaxPool"] = first_finding(report)
+        facts["fused wrongly"] = first_finding(
             isomorph.check(parts, fused, inputs={"x": x}, in_process=True)
         )
         named = isomorph.run(

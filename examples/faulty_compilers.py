@@ -3,7 +3,7 @@
 The folklore: torch.compile, XLA, grappler and XNNPACK only make things faster.
 
 Measured: torch 2.13's compiler writes expm1(x) as exp(x) - 1 on the CPU, and near zero hardly a
-digit of it is right. XNNPACK, which LiteRT 2.3 uses unless told otherwise, takes the sine of the
+digit of it is right. XNNPACK, which LiteRT 2.3 uses unless set otherwise, takes the sine of the
 seconds since 1970 for hundreds. XLA in TensorFlow 2.21 lets the largest of a row forget a NaN, and
 grappler, on by default, makes a square root of a power, which is NaN at minus infinity. Each time
 the graph is right and its run is not: isomorph switches off what the runtime does of its own
@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from building import quiet
 from converting import saved_model
-from showing import Facts, accused, show
+from showing import Facts, first_finding, show
 
 import isomorph
 
@@ -91,7 +91,7 @@ def main() -> Facts:
                         runtime=isomorph.RuntimeOptions(settings=settings)
                     ),
                 )
-                facts[named] = accused(report)
+                facts[named] = first_finding(report)
             facts[f"cure, {title}"] = report.findings[0].fix if report.findings else None
     return facts
 
