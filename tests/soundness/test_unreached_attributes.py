@@ -113,7 +113,7 @@ def _folded_epsilon(seed, kept, *, branch):
 
 @pytest.mark.parametrize("branch", [False, True])
 @pytest.mark.parametrize("seed", range(1, 4))
-def test_data_that_a_quantizer_was_not_calibrated_for_accuses_no_weight(seed, branch):
+def test_data_that_a_quantizer_was_not_calibrated_for_is_no_finding(seed, branch):
     """Larger data saturates, smaller data is coarse: neither error is the variance's."""
     (reference, candidate), given = _folded_epsilon(seed, 1.0, branch=branch)
     report = isomorph.check(reference, candidate, inputs=given, in_process=True)
