@@ -464,16 +464,17 @@ export interface Baseline {
   statuses: BaselineStatus[];
 }
 
-/** One output, or one constant that differs by itself, against the baseline. */
+/** One output, or one constant or node that differs by itself, against the baseline. */
 export interface BaselineStatus {
   output: string;
   state: BaselineState;
   message: string;
   accepted: Accepted | null;
   constant: string | null;
+  node: string | null;
 }
 
-/** One output or constant that is known to differ: how far, why, accepted by whom, until when. */
+/** One output, constant or node that is known to differ: how far, why, by whom, until when. */
 export interface Accepted {
   pair: string;
   output: string;
@@ -495,6 +496,8 @@ export interface Accepted {
   constant: string | null;
   /** A digest of the values of both sides. */
   numbers: string | null;
+  /** A node that differs though no given input shows it. */
+  node: string | null;
 }
 
 /** What was not done, and why. */

@@ -19,7 +19,11 @@ _OF_OUTPUTS = frozenset(
 )  # fmt: skip
 """Codes of findings that repeat the verdict of an output."""
 _CONSTANT = "CONSTANT_DIFFERS"
-"""A finding that makes a verdict divergent though no given input shows it."""
+"""A constant that makes a verdict divergent though no given input shows it."""
+_LATENT = "LATENT"
+"""A node that makes a verdict divergent where an input that was searched for shows it."""
+_Place = tuple[str | None, str | None]
+"""The constant or the node that differs by itself."""
 _KINDS = {
     DivergenceKind.VALUES: "its values differ",
     DivergenceKind.SHAPE: "its shape differs",
@@ -47,7 +51,7 @@ def compare_with_baseline(
 ) -> Report:
     """The report with the state of each divergence relative to the baseline."""
     of_pair = [entry for entry in accepted if entry.pair == pair]
-    known = {entry.output: entry for entry in of_pair if entry.constant is None}
+    known = {entry.output: entry for entry in of_pair if not entry.by_itself}
     statuses = [
         _status(each, known.get(_name(each)), report, today)
         for each in report.outputs
@@ -62,9 +66,7 @@ def compare_with_baseline(
         for name, entry in known.items()
         if name not in named and name in judged
     ]
-    statuses += _of_constants(
-        report, [each for each in of_pair if each.constant is not None], today
-    )
+    statuses += _by_themselves(report, [each for each in of_pair if each.by_itself], today)
     return replace(report, pair=pair, baseline=Baseline(file=file, statuses=tuple(statuses)))
 
 
@@ -95,38 +97,66 @@ def _state(
     return BaselineState.UNCHANGED, f"accepted by {entry.who}: {entry.why}"
 
 
-def _constants(report: Report) -> dict[str, Finding]:
-    """The constants that make the report divergent by themselves, each with its finding."""
+def _unshown(report: Report) -> dict[_Place, Finding]:
+    """The constants and nodes that make the report divergent by themselves, with their findings.
+
+    Where an output or a constant is divergent, its entry covers nodes that other inputs show.
+    """
     if report.verdict is not Verdict.DIVERGENT or report.only_given:
         return {}
-    found = [each for each in report.findings if each.code == _CONSTANT]
-    return {str(each.fact(Fact.CONSTANT)): each for each in found}
+    constants: dict[_Place, Finding] = {
+        (str(each.fact(Fact.CONSTANT)), None): each
+        for each in report.findings
+        if each.code == _CONSTANT
+    }
+    if constants or any(each.verdict is Verdict.DIVERGENT for each in report.outputs):
+        return constants
+    shown = [each for each in report.findings if each.code == _LATENT and each.node is not None]
+    return {(None, each.node): each for each in shown if each.fact(Fact.REACHED_BY) is not None}
 
 
-def _of_constants(report: Report, entries: Sequence[Accepted], today: date) -> list[BaselineStatus]:
-    """The state of each constant that differs or was accepted; numbers must be the same."""
-    known, found = {str(entry.constant): entry for entry in entries}, _constants(report)
-    statuses = []
-    for name, finding in found.items():
-        entry = known.get(name)
-        same = entry is not None and entry.numbers == finding.fact(Fact.NUMBERS)
-        worse = None if same else "its numbers are not those that were accepted"
+def _by_themselves(
+    report: Report, entries: Sequence[Accepted], today: date
+) -> list[BaselineStatus]:
+    """The state of each constant and node that differs or was accepted, with the same values."""
+    known: dict[_Place, Accepted] = {(entry.constant, entry.node): entry for entry in entries}
+    found, statuses = _unshown(report), []
+    for (constant, node), finding in found.items():
+        entry = known.get((constant, node))
+        worse = _other_values(finding, entry) if entry is not None else None
         state, text = _state(report, entry, worse, today)
         statuses.append(
-            BaselineStatus(output="", constant=name, state=state, message=text, accepted=entry)
+            BaselineStatus(
+                output="", constant=constant, node=node, state=state, message=text, accepted=entry
+            )
         )
     compared = report.verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED}
     return statuses + [
         BaselineStatus(
             output="",
-            constant=name,
+            constant=constant,
+            node=node,
             state=BaselineState.FIXED,
             message="no longer differs",
             accepted=entry,
         )
-        for name, entry in known.items()
-        if compared and name not in found
+        for (constant, node), entry in known.items()
+        if compared and (constant, node) not in found
     ]
+
+
+def _other_values(finding: Finding, entry: Accepted) -> str | None:
+    """How a finding differs from its entry; None if it has the same values and output."""
+    if entry.numbers != finding.fact(Fact.NUMBERS):
+        return "its numbers are not those that were accepted"
+    if entry.node is not None and entry.output != _output(finding):
+        return f"output {_output(finding)!r} shows it; it was accepted for {entry.output!r}"
+    return None
+
+
+def _output(finding: Finding) -> str:
+    """The output that shows a node on another input; empty where none is named."""
+    return str(finding.fact(Fact.OUTPUT) or "")
 
 
 def _other_finding(report: Report, entry: Accepted) -> str | None:
@@ -196,12 +226,12 @@ def _shape(divergence: Divergence) -> str:
 def accepted_entries(
     report: Report, *, why: str, who: str, when: date, until: date | None, pair: str
 ) -> tuple[Accepted, ...]:
-    """The baseline entries of a report: one for each divergent output and constant."""
+    """The baseline entries of a report: one for each divergent output, constant and node."""
     confirmed = _confirmed(report)
     entries = [
         Accepted(
             pair=pair,
-            output="",
+            output="" if node is None else _output(finding),
             max_abs=None,
             nonfinite=0,
             causes=(finding.cause or finding.code,),
@@ -211,10 +241,11 @@ def accepted_entries(
             when=when.isoformat(),
             until=until.isoformat() if until is not None else None,
             findings=_findings(report),
-            constant=name,
+            constant=constant,
             numbers=finding.fact(Fact.NUMBERS),
+            node=node,
         )
-        for name, finding in _constants(report).items()
+        for (constant, node), finding in _unshown(report).items()
     ]
     for each in report.outputs:
         if each.verdict is not Verdict.DIVERGENT:
@@ -241,7 +272,7 @@ def accepted_entries(
         advice = next((finding.fix for finding in report.findings if finding.fix), None)
         raise UsageError(
             "NOTHING_TO_ACCEPT",
-            "no output or constant of the report is divergent",
+            "no output, constant or node of the report is divergent",
             why=f"the verdict is {report.verdict}: {report.reason}",
             fix=advice if report.verdict is Verdict.DIVERGENT else None,
         )
@@ -258,11 +289,12 @@ def _confirmed(report: Report) -> list[Finding]:
 
 
 def merge_entries(before: Sequence[Accepted], new: Sequence[Accepted]) -> tuple[Accepted, ...]:
-    """The old entries, with those for the same pair and output or constant replaced."""
+    """The old entries, with those for the same pair and output, constant or node replaced."""
     places = {_place(entry) for entry in new}
     kept = [entry for entry in before if _place(entry) not in places]
     return tuple(sorted([*kept, *new], key=_place))
 
 
-def _place(entry: Accepted) -> tuple[str, str, str]:
-    return entry.pair, entry.output, entry.constant or ""
+def _place(entry: Accepted) -> tuple[str, str, str, str]:
+    output = entry.output if entry.node is None else ""
+    return entry.pair, output, entry.constant or "", entry.node or ""

@@ -11,7 +11,7 @@ FILE = "isomorph.baseline.toml"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
-    """One output or constant that is known to differ: how far, why, accepted by whom, until when.
+    """One output, constant or node that is known to differ: how far, why, by whom, until when.
 
     ``causes`` are those of the faulty nodes that were confirmed then, one for each. ``findings``
     are what was accepted, exactly: each as its cause and its place, ``attribute at conv_2``.
@@ -20,7 +20,8 @@ class Accepted:
     ``kind`` states whether values, shapes or nothing was compared with the reference's output.
 
     An entry for a ``constant`` that differs though no output shows it has an empty ``output``;
-    ``numbers`` is a digest of the values of both sides.
+    ``numbers`` is a digest of the values of both sides. An entry for a ``node`` that differs on
+    another input than the given ones has the ``output`` that shows it there, if one does.
     """
 
     pair: str
@@ -43,11 +44,18 @@ class Accepted:
     """A constant that differs though no output shows it."""
     numbers: str | None = None
     """A digest of the values of both sides."""
+    node: str | None = None
+    """A node that differs though no given input shows it."""
 
     @property
     def what(self) -> str:
-        """What was accepted, for people: ``output 'y'`` or ``constant 'w'``."""
-        return _what(self.output, self.constant)
+        """What was accepted, for people: ``output 'y'``, ``constant 'w'`` or ``node 'n'``."""
+        return _what(self.output, self.constant, self.node)
+
+    @property
+    def by_itself(self) -> bool:
+        """Whether it is for a constant or a node that no given input shows."""
+        return self.constant is not None or self.node is not None
 
 
 class BaselineState(StrEnum):
@@ -65,18 +73,19 @@ class BaselineState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineStatus:
-    """One output, or one constant that differs by itself, against the baseline."""
+    """One output, or one constant or node that differs by itself, against the baseline."""
 
     output: str
     state: BaselineState
     message: str
     accepted: Accepted | None = None
     constant: str | None = None
+    node: str | None = None
 
     @property
     def what(self) -> str:
-        """The output or constant, for people: ``output 'y'`` or ``constant 'w'``."""
-        return _what(self.output, self.constant)
+        """What it is about, for people: ``output 'y'``, ``constant 'w'`` or ``node 'n'``."""
+        return _what(self.output, self.constant, self.node)
 
     @property
     def accepts(self) -> bool:
@@ -97,5 +106,7 @@ class Baseline:
         return all(status.accepts for status in self.statuses)
 
 
-def _what(output: str, constant: str | None) -> str:
+def _what(output: str, constant: str | None, node: str | None) -> str:
+    if node is not None:
+        return f"node {node!r}"
     return f"output {output!r}" if constant is None else f"constant {constant!r}"

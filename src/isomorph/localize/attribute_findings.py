@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from isomorph.core.report import Experiment, Fact, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.localize.attribute_effect import AttributeEffect, AttributeExperiment
 from isomorph.localize.input_search import encoded
-from isomorph.match.attributes import AttributeDifference, attribute_differences
+from isomorph.match.attributes import AttributeDifference, attribute_differences, digest
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model
@@ -67,6 +67,7 @@ def _finding(difference: AttributeDifference, effect: AttributeEffect) -> Findin
     evidence: dict[str, Any] = {
         "attribute": difference.name,
         "difference": difference.values,
+        Fact.NUMBERS: digest(difference.name, difference.expected, difference.actual),
         "inputs_tried": effect.tried,
     }
     fix = f"give {difference.name} of {difference.node.name!r} the value of the reference"
@@ -75,7 +76,7 @@ def _finding(difference: AttributeDifference, effect: AttributeEffect) -> Findin
         evidence[Fact.REACHED_BY] = effect.trial.recipe
         text += f"; {effect.trial.recipe} reach it"
         if effect.output is not None:
-            evidence["output"] = effect.output
+            evidence[Fact.OUTPUT] = effect.output
             text += f", and output {effect.output!r} differs"
         if (inputs := encoded(effect.trial)) is not None:
             evidence[Fact.INPUTS] = inputs

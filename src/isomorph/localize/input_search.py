@@ -258,7 +258,8 @@ def _touched(found: Sequence[Latent], ref: EvaluatedModel, cand: EvaluatedModel)
 
 
 def _with_input(finding: Finding, trial: Trial, output: str) -> Finding:
-    evidence: dict[str, Any] = {**finding.evidence, Fact.REACHED_BY: trial.recipe, "output": output}
+    evidence: dict[str, Any] = {**finding.evidence, Fact.REACHED_BY: trial.recipe}
+    evidence[Fact.OUTPUT] = output
     fix = None
     if (inputs := encoded(trial)) is not None:
         evidence[Fact.INPUTS] = inputs

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.limits import MOST_PROBED_NODES, MOST_PROBED_VALUES, noted_limits
-from isomorph.core.report import Finding, FindingEffect, FindingStatus, Skipped
+from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.localize.attribute_diff import PIECEWISE, unmatched_nodes
 from isomorph.localize.locate import match_values
 from isomorph.localize.probes import ProbeDifference, Span, probe
@@ -23,7 +23,7 @@ from isomorph.localize.reference_spans import (
     paired,
     reference_spans,
 )
-from isomorph.match.attributes import first_difference
+from isomorph.match.attributes import digest, first_difference
 from isomorph.measure.precision import lower_precision
 
 if TYPE_CHECKING:
@@ -149,11 +149,16 @@ def _latent(node: Node | None, counterpart: Node | None, departure: ProbeDiffere
         tensors=(departure.span.candidate,),
         reference_nodes=(counterpart.name,) if counterpart is not None else (),
         source=counterpart.source if counterpart is not None else None,
-        evidence={"probe": departure.kind},
+        evidence={"probe": departure.kind, Fact.NUMBERS: _digest(node, counterpart)},
     )
     return Latent(
         finding=finding, departure=departure, description=_description(name, node, counterpart)
     )
+
+
+def _digest(node: Node | None, counterpart: Node | None) -> str:
+    """Hash the operators and attributes of both nodes."""
+    return digest(*((each.op, each.attributes) if each else None for each in (counterpart, node)))
 
 
 def _description(name: str, node: Node | None, counterpart: Node | None) -> str:

@@ -189,7 +189,7 @@ def _finding(difference: ConstantDifference, effect: ConstantEffect, reference: 
     if effect.trial is not None:
         evidence[Fact.REACHED_BY] = effect.trial.recipe
         if effect.output is not None:
-            evidence["output"] = effect.output
+            evidence[Fact.OUTPUT] = effect.output
         if (inputs := encoded(effect.trial)) is not None:
             evidence[Fact.INPUTS] = inputs
             fix += "; to see it, give the JSON report of this check as --inputs"

@@ -6,6 +6,7 @@ difference says nothing by itself: an input has to show it.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -141,6 +142,21 @@ def _of_nodes(
             yield AttributeDifference(
                 node=node, counterpart=counterpart, name=name, expected=expected, actual=actual
             )
+
+
+def digest(*values: object) -> str:
+    """Hash the values of attributes in full, to identify a difference in a baseline."""
+    return hashlib.sha256("\n".join(map(_in_full, values)).encode()).hexdigest()[:32]
+
+
+def _in_full(value: object) -> str:
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}{value.shape}{hashlib.sha256(value.tobytes()).hexdigest()}"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key}: {_in_full(each)}' for key, each in value.items())}}}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_in_full, value))}]"
+    return repr(value)
 
 
 def _is_number(value: object) -> bool:

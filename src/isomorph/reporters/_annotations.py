@@ -26,7 +26,7 @@ def level(finding: Finding, report: Report) -> str:
 
 
 def accepted(report: Report) -> dict[str, str]:
-    """The outputs and constants that a baseline accepts, each with the reason written there."""
+    """What a baseline accepts (outputs, constants, nodes), each with the reason written there."""
     statuses = report.baseline.statuses if report.baseline is not None else ()
     return {
         one.output or one.what: one.accepted.why if one.accepted is not None else one.message

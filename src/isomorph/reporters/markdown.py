@@ -56,7 +56,7 @@ def _head(report: Report) -> str:
     head = f"## {mark} {word.capitalize()}{covers}: {_code(title(report))}\n"
     statuses = report.baseline.statuses if report.baseline is not None else ()
     known = [
-        f"- baseline: {_code(one.output or one.constant or '')} is {one.state}: "
+        f"- baseline: {_code(one.output or one.constant or one.node or '')} is {one.state}: "
         f"{_plain(one.message)}"
         for one in statuses
     ]

@@ -87,7 +87,7 @@ def test_what_was_fixed_excuses_no_other_divergence():
     assert [each.state for each in compared.baseline.statuses] == ["fixed"]
     assert compared.exit_code == 1
     with pytest.raises(
-        UsageError, match="no output or constant of the report is divergent"
+        UsageError, match="no output, constant or node of the report is divergent"
     ) as caught:
         accepted_entries(repaired, why="w", who="Ada", when=TODAY, until=None, pair="p")
     assert "as told" in caught.value.why
