@@ -314,8 +314,9 @@ def test_c12_capture_within_a_byte_budget(isomorph, tmp_path):
     nodes += [node("ReduceMax", [f"t{count}"], ["y"], "top", keepdims=0)]
     save(tmp_path / "m.onnx", model(nodes, [value("x", [1])], [value("y", [])], [sizes]))
     ran = isomorph(
-        "run", "m.onnx", "--all", "--memory", "600MB", "-o", "trace", makes=["trace"], within=200
-    )
+        "run", "m.onnx", "--all", "--memory", "600MB", "-o", "trace", makes=["trace"], within=200,
+        fresh=True,
+    )  # fmt: skip
     assert ran.exit == 0, ran
     assert f"t{count}" in ran.out
     assert ran.own < LARGE

@@ -1,4 +1,4 @@
-"""The harness: one command in a subprocess, watched from outside, and the contract it must keep.
+"""The harness: one command in a process of its own, watched from outside, and what it must keep.
 
 Whatever the input, every run is held to the same promises: no traceback, no control character
 in what it prints, no process left behind, nothing written but what was asked for.
@@ -12,12 +12,14 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import jsonschema
 import psutil
 
 from isomorph.reporters.json import schema
+from warm_process import Warm
 
 MIB = 1 << 20
 SCREEN = 24
@@ -103,10 +105,17 @@ class Command:
         for folder in (self.scratch, self.user):
             folder.mkdir()
 
-    def __call__(self, *words, within=PATIENCE, peak=None, makes=(), env=None, through=()):
-        """``through``: the words of a program that starts the command in other surroundings."""
+    def __call__(
+        self, *words, within=PATIENCE, peak=None, makes=(), env=None, through=(), fresh=False
+    ):
+        """``through``: the words of a program that starts the command in other surroundings.
+
+        An interpreter is started where it is the subject: ``fresh``, or its memory, its variables
+        and its surroundings. The others are forks of one.
+        """
         before = self._tree()
-        ran = self._watched([*through, *self.line(*words)], within, env)
+        forked = not (fresh or env or through or peak)
+        ran = self._watched([*through, *self.line(*words)], within, env, forked=forked)
         assert ran.seconds < within, f"took {ran.seconds:.0f} s"
         assert "Traceback" not in ran.out + ran.err, ran.err
         assert ran.exit != 70, ran.err
@@ -135,15 +144,13 @@ class Command:
         """Whether anything that the command started is still there."""
         return any(True for _ in self._survivors())
 
-    def _watched(self, line, within, env):
+    def _watched(self, line, within, env, *, forked):
         # Files, not pipes: nothing the command prints can make it or us wait.
         streams = [self.home / ".out", self.home / ".err"]
         started = time.monotonic()
         with streams[0].open("wb") as out, streams[1].open("wb") as err:
-            process = subprocess.Popen(
-                line, cwd=self.home, env=self._environment(env), stdin=subprocess.DEVNULL,
-                stdout=out, stderr=err,
-            )  # fmt: skip
+            start = Warm if forked else partial(subprocess.Popen, stdin=subprocess.DEVNULL)
+            process = start(line, cwd=self.home, env=self._environment(env), stdout=out, stderr=err)
             peak = own = 0
             while process.poll() is None:
                 now = _memory(process.pid)
