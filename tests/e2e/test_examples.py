@@ -13,24 +13,42 @@ from pathlib import Path
 
 import pytest
 
+from warm_process import COMMAND, ran
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SHARED = {"building", "converting", "showing"}
 
 
+# One for each set of packages is started as a user starts it; the others are forks of a process
+# that has imported these packages.
+FRESH = {"execution_provider", "quantize_ties", "tf_fake_quant"}
+ONNX = (*COMMAND, "onnx", "onnxruntime")
+PRELOADED = {
+    "tensorflow": (*ONNX, "tensorflow", "keras"),
+    "torch": (*ONNX, "torch", "torch.export", "torch._dynamo"),
+    "": ONNX,
+}
+
+
 def run(name, folder):
-    """Run one example in a fresh process; its facts, and what it printed."""
-    facts = folder / "facts.json"
-    command = [sys.executable, str(EXAMPLES / f"{name}.py"), "--json", str(facts)]
+    """Run one example in a process of its own; its facts, and what it printed."""
+    facts, program = folder / "facts.json", EXAMPLES / f"{name}.py"
+    command = [sys.executable, str(program), "--json", str(facts)]
     environment = {**os.environ, "OMP_NUM_THREADS": "2"}
-    done = subprocess.run(
-        command,
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        cwd=folder,
-        env=environment,
-    )
+    if name in FRESH:
+        done = subprocess.run(
+            command,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            cwd=folder,
+            env=environment,
+        )
+    else:
+        text = program.read_text().replace("from converting", "import tensorflow")
+        package = next(each for each in PRELOADED if f"import {each}" in text)
+        done = ran(command, folder, env=environment, preload=PRELOADED[package])
     assert done.returncode == 0, done.stderr
     assert "Warning" not in done.stderr
     return json.loads(facts.read_text()), done.stdout
