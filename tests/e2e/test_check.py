@@ -1,8 +1,6 @@
 """`isomorph check`, from the command line and from Python, on real conversions."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import onnx
@@ -10,24 +8,12 @@ import pytest
 
 import isomorph
 from alterations import edited, norm_with_epsilon, rounded_weight, swapped_outputs
-
-
-def command(*words, cwd):
-    return subprocess.run(
-        [sys.executable, "-m", "isomorph", *map(str, words)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        timeout=300,
-        check=False,
-    )
+from warm_process import isomorph as command
 
 
 def test_a_faithful_export_is_equivalent_with_a_reason(pair):
-    done = command(
-        "check", "net.pt2", "net.onnx", "--inputs", "inputs.npz", "--format", "json",
-        "--output", "report.json", cwd=pair,
-    )  # fmt: skip
+    given = ("net.pt2", "net.onnx", "--inputs", "inputs.npz")
+    done = command(pair, "check", *given, "--format", "json", "--output", "report.json", fresh=True)
     assert done.returncode == 0, done.stderr
     report = json.loads((pair / "report.json").read_text())
     assert (report["schema"], report["verdict"]) == ("isomorph.report/1", "equivalent")
@@ -110,11 +96,11 @@ def test_a_live_module_needs_no_file(pair):
 def test_recorded_outputs_are_a_reference(pair):
     trace = isomorph.run(pair / "net.onnx", inputs=pair / "inputs.npz")
     np.savez(pair / "expected.npz", **trace.tensors)
-    same = command("check", "expected.npz", "net.onnx", "--inputs", "inputs.npz", cwd=pair)
+    same = command(pair, "check", "expected.npz", "net.onnx", "--inputs", "inputs.npz")
     assert same.returncode == 0, same.stdout + same.stderr
     off = {name: array * 1.001 for name, array in trace.tensors.items()}
     np.savez(pair / "off.npz", **off)
-    other = command("check", "off.npz", "net.onnx", "--inputs", "inputs.npz", cwd=pair)
+    other = command(pair, "check", "off.npz", "net.onnx", "--inputs", "inputs.npz")
     assert other.returncode == 1
 
 

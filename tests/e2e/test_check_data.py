@@ -1,8 +1,6 @@
 """`check --data`: many samples, of which only one shows the fault."""
 
 import json
-import subprocess
-import sys
 
 import jsonschema
 import numpy as np
@@ -13,6 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 import isomorph
 from isomorph.core.errors import UsageError
 from isomorph.reporters.json import schema
+from warm_process import isomorph as command
 
 
 def _model(nodes, weights, shape, result):
@@ -53,13 +52,6 @@ def folder(tmp_path_factory):
         "    return float((outputs['y'].argmax(-1) == sample['label']).mean())\n"
     )
     return folder
-
-
-def command(folder, *line):
-    return subprocess.run(
-        [sys.executable, "-m", "isomorph", *line],
-        cwd=folder, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
 
 
 def test_one_sample_in_ten_decides(folder):

@@ -14,13 +14,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from isomorph.reporters.json import schema
-
-
-def isomorph(folder, *line, **more):
-    return subprocess.run(
-        [sys.executable, "-m", "isomorph", *line],
-        cwd=folder, capture_output=True, text=True, timeout=120, check=False, **more,
-    )  # fmt: skip
+from warm_process import isomorph
 
 
 def _save(path, *, epsilon=1e-5, name="norm"):
@@ -61,7 +55,7 @@ def models(tmp_path_factory):
 
 
 def test_the_same_function_is_0(models):
-    done = isomorph(models, "check", "a.onnx", "same.onnx")
+    done = isomorph(models, "check", "a.onnx", "same.onnx", fresh=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("EQUIVALENT on 4 generated inputs  ")
 
@@ -123,8 +117,8 @@ def test_names_from_a_model_are_data(models):
 
 
 def test_a_terminal_without_unicode_gets_ascii(models):
-    environment = os.environ | {"PYTHONIOENCODING": "ascii", "LC_ALL": "C", "PYTHONUTF8": "0"}
-    done = isomorph(models, "check", "a.onnx", "wrong.onnx", env=environment)
+    terminal = {"PYTHONIOENCODING": "ascii", "LC_ALL": "C", "PYTHONUTF8": "0"}
+    done = isomorph(models, "check", "a.onnx", "wrong.onnx", fresh=True, **terminal)
     assert done.returncode == 1, done.stderr
     assert done.stdout.isascii()
 
@@ -161,7 +155,7 @@ def test_a_link_is_not_written_through(models, tmp_path):
     ],
 )
 def test_wrong_use_is_explained_in_one_screen(models, line, code, exit_code):
-    done = isomorph(models, *line)
+    done = isomorph(models, *line, fresh=True)
     assert done.returncode == exit_code, done.stdout + done.stderr
     assert code in done.stderr
     assert "Traceback" not in done.stderr
@@ -224,13 +218,13 @@ def test_run_shows_and_keeps_what_came_out(models, tmp_path):
 
 
 def test_run_fetches_any_tensor(models):
-    done = isomorph(models, "run", "a.onnx", "--fetch", "n")
+    done = isomorph(models, "run", "a.onnx", "--fetch", "n", fresh=True)
     assert done.returncode == 0, done.stderr
     assert [line.split()[0] for line in done.stdout.splitlines()[1:]] == ["tensor", "n"]
 
 
 def test_inspect_describes_the_model(models):
-    done = isomorph(models, "inspect", "a.onnx")
+    done = isomorph(models, "inspect", "a.onnx", fresh=True)
     assert done.returncode == 0, done.stderr
     assert "1 BatchNormalization" in done.stdout
     assert "x  float32 [batch, 3, 8, 8]" in done.stdout

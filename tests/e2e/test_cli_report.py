@@ -1,9 +1,6 @@
 """`isomorph report`: one JSON report, every format."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 
@@ -11,6 +8,7 @@ from isomorph.core.divergence import Verdict
 from isomorph.core.profile import ErrorProfile, GraphProfile
 from isomorph.core.report import Finding, ModelSummary, Report
 from isomorph.reporters.json import JsonReporter
+from warm_process import isomorph
 
 
 @pytest.fixture
@@ -41,16 +39,9 @@ def written(tmp_path):
     return path
 
 
-def command(*words, cwd, **variables):
-    return subprocess.run(
-        [sys.executable, "-m", "isomorph", "report", *map(str, words)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env={**os.environ, "PYTHONIOENCODING": "utf-8", **variables},
-        timeout=120,
-        check=False,
-    )
+def command(*words, cwd, fresh=False, **variables):
+    variables = {"PYTHONIOENCODING": "utf-8", **variables}
+    return isomorph(cwd, "report", *words, fresh=fresh, **variables)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +61,7 @@ def test_the_suffix_decides_the_format(written, name, start):
 
 
 def test_json_comes_out_as_it_went_in(written):
-    done = command(written, "--format", "json", cwd=written.parent)
+    done = command(written, "--format", "json", cwd=written.parent, fresh=True)
     assert json.loads(done.stdout) == json.loads(written.read_text())
 
 

@@ -1,8 +1,6 @@
 """`isomorph fix` from the command line, on a real export."""
 
 import json
-import subprocess
-import sys
 
 import jsonschema
 import numpy as np
@@ -12,23 +10,12 @@ import pytest
 from alterations import edited, norm_with_epsilon, rounded_weight, swapped_outputs
 from isomorph import api
 from isomorph.reporters.json import schema
+from warm_process import isomorph
 
 
-def command(*words, cwd):
-    return subprocess.run(
-        [sys.executable, "-m", "isomorph", *map(str, words)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        timeout=300,
-        check=False,
-    )
-
-
-def fix(pair, candidate, output, *more, reference="net.onnx"):
-    return command(
-        "fix", reference, candidate, "--inputs", "inputs.npz", "--output", output, *more, cwd=pair
-    )
+def fix(pair, candidate, output, *more, reference="net.onnx", fresh=False):
+    given = ("--inputs", "inputs.npz", "--output", output)
+    return isomorph(pair, "fix", reference, candidate, *given, *more, fresh=fresh)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +44,7 @@ def test_a_broken_export_is_repaired_shown_and_verified(pair, tmp_path, referenc
 
 def test_a_faithful_export_needs_no_repair(pair, tmp_path):
     fixed = tmp_path / "fixed.onnx"
-    done = fix(pair, "net.onnx", fixed)
+    done = fix(pair, "net.onnx", fixed, fresh=True)
     assert done.returncode == 0
     assert "nothing to repair" in done.stdout
     assert onnx.load(fixed) == onnx.load(pair / "net.onnx")

@@ -1,8 +1,6 @@
 """Nothing that was not compared passes: samples, rows, recorded outputs, sequences."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import onnx
@@ -10,6 +8,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import isomorph
+from warm_process import isomorph as command
 
 F = TensorProto.FLOAT
 ROW = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
@@ -151,16 +150,11 @@ def test_a_shorter_sequence_is_divergent():
 
 def test_the_command_line_shows_what_is_covered(tmp_path):
     onnx.save(two(), tmp_path / "a.onnx")
-    words = [sys.executable, "-m", "isomorph", "check", "a.onnx", "a.onnx", "--in-process"]
-    done = subprocess.run(
-        words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
-    )
+    words = ["check", "a.onnx", "a.onnx", "--in-process"]
+    done = command(tmp_path, *words)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("EQUIVALENT on 2 generated inputs  ")
-    written = subprocess.run(
-        [*words, "--format", "json"], cwd=tmp_path, capture_output=True, text=True, timeout=120,
-        check=False,
-    )  # fmt: skip
+    written = command(tmp_path, *words, "--format", "json")
     covered = json.loads(written.stdout)["coverage"]
     assert (covered["generated"], covered["given"]) == (2, 0)
     assert [each["within"] for each in covered["outputs"]] == [2, 2]
@@ -169,10 +163,7 @@ def test_the_command_line_shows_what_is_covered(tmp_path):
 @pytest.mark.parametrize("word", ["-1", "nan", "y=-0.5", "inf"])
 def test_the_command_line_refuses_a_budget_below_zero(tmp_path, word):
     onnx.save(two(), tmp_path / "a.onnx")
-    words = [sys.executable, "-m", "isomorph", "check", "a.onnx", "a.onnx", f"--budget={word}"]
-    done = subprocess.run(
-        words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
-    )
+    done = command(tmp_path, "check", "a.onnx", "a.onnx", f"--budget={word}")
     assert (done.returncode, "--budget" in done.stderr) == (2, True)
 
 

@@ -10,6 +10,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import isomorph
+from warm_process import isomorph as command
 
 CONVERT = """
 import os, sys
@@ -194,10 +195,7 @@ def test_a_test_set_of_floats(operators):
 
 
 def test_the_command_line_shows_it(operators):
-    done = subprocess.run(
-        [sys.executable, "-m", "isomorph", "check", "float.onnx", "right.onnx",
-         "--inputs", "inputs.npz", "--format", "json"],
-        cwd=operators, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    words = ("float.onnx", "right.onnx", "--inputs", "inputs.npz", "--format", "json")
+    done = command(operators, "check", *words)
     assert done.returncode == 0, done.stdout + done.stderr
     assert json.loads(done.stdout)["verdict"] == "degraded"
