@@ -6,6 +6,8 @@ where it matters, or one behind a node that keeps all data away from there.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
@@ -257,11 +259,37 @@ def large_limit(random, same):
     )  # fmt: skip
 
 
+def rounded_size(random, same):
+    """A pool that rounds the number of its windows up, on sizes that its stride divides."""
+    stride, halved = int(random.integers(2, 4)), int(random.integers(3))
+    size = stride * 2**halved * int(random.integers(1, 4))
+    fixed = same and random.random() < 0.5
+    shape = (1, 2, size, size) if fixed else (1, 2, "height", "width")
+    reads = {"x": (F32, shape)}, {"y": (F32, (1, 2, None, None))}
+    op = str(random.choice(["MaxPool", "AveragePool"]))
+
+    def nodes(ceil):
+        names = ["x", *(f"h{each}" for each in range(halved))]
+        window = {"kernel_shape": [stride] * 2, "strides": [stride] * 2}
+        half = {"kernel_shape": [2, 2], "strides": [2, 2]}
+        made = [node("MaxPool", a, b, **half, ceil_mode=0) for a, b in pairwise(names)]
+        last = [node(op, names[-1], "z", **window, ceil_mode=ceil), node("Neg", "z", "y")]
+        return [*made, *last]
+
+    wrap = _in_half if random.random() < 0.5 else _as_is
+    return Pair(
+        reference=model(nodes(0), *reads, {}),
+        candidate=wrap(random, nodes(int(fixed or not same)), reads, {}),
+        inputs={"x": _fixed(random, (1, 2, size, size))},
+        same=same,
+    )
+
+
 MAKERS = {
     each.__name__: each
     for each in (
         activation, rewritten_activation, narrow_activation, narrow_rewritten_weights, branch,
-        symmetric_input, epsilon, exchanged, large_limit,
+        symmetric_input, epsilon, exchanged, large_limit, rounded_size,
     )
 }  # fmt: skip
 

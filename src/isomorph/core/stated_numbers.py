@@ -112,6 +112,12 @@ OPERAND_PROBES = 8
 """Values within the range of an operand on which another must have the same effect. One whose
 effect differs in half of that range passes once in 256 times."""
 
+SIZE_STEPS = (1, 2, 3, 4, 6, 8, 12, 16)
+"""Added to the given sizes of dynamic axes in a search for inputs that show an attribute. A window
+of up to five places is cut off at one of the first; the others reach behind layers that halve a
+size, behind two of them more than once. Where none shows it, the report states how many inputs were
+tried."""
+
 INPUT_SCALES = (1.0, 4.0, 16.0, 64.0)
 """Factors of the given inputs with which a difference is searched for: powers of four up to where
 activations saturate."""

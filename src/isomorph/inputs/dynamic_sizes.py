@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.errors import UsageError
 from isomorph.core.limits import SIZE_COMBINATIONS
+from isomorph.core.stated_numbers import SIZE_STEPS
 from isomorph.inputs.generate import DEFAULT_BATCH, DEFAULT_SIZE, axis_name
 
 if TYPE_CHECKING:
@@ -47,6 +48,24 @@ def other_sizes(
         combinations = [dict(pairs) for pairs in combined if pairs]
         return list(SIZE_COMBINATIONS.first(sorted(combinations, key=_volume)))
     return list(_usual(free))
+
+
+def next_sizes(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> Iterator[dict[str, int]]:
+    """Yield sizes a little above those of ``shapes``; the batch stays where another axis is free.
+
+    A window that is cut off at a border, or a size that is divided, shows at some of them.
+    """
+    given = {
+        axis_name(spec.name, place, size): shapes[spec.name][place]
+        for spec in graph.inputs
+        if spec.name in shapes and len(shapes[spec.name]) == len(spec.shape or ())
+        for place, size in enumerate(spec.shape or ())
+        if not isinstance(size, int)
+    }
+    free = free_axes(graph, {})
+    moved = [name for name in given if free[name] != 0] or list(given)
+    for step in SIZE_STEPS if moved else ():
+        yield {name: size + step if name in moved else size for name, size in given.items()}
 
 
 def _usual(free: Mapping[str, int]) -> Iterator[dict[str, int]]:

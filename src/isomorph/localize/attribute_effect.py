@@ -36,7 +36,7 @@ from isomorph.measure.precision import QUANTIZED_OPS, lower_precision
 from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
-    from isomorph.core.model import Node
+    from isomorph.core.model import Graph, Node
     from isomorph.core.trace import Array
     from isomorph.localize.weight_effect import ConstantExperiment
 
@@ -244,7 +244,10 @@ class AttributeExperiment:
     def _evaluated(self, trial: Trial) -> tuple[EvaluatedModel, EvaluatedModel]:
         reference, candidate = self._sides
         ref = reference.with_feeds(trial.feeds)
-        return ref, candidate.with_feeds(self._experiment.carry(ref))
+        feeds = self._experiment.carry(ref)
+        if trial.resized and not _declared(feeds, candidate.model.graph):
+            raise ValueError(trial.recipe)  # an oracle computes sizes that a model does not declare
+        return ref, candidate.with_feeds(feeds)
 
     def _inputs(self) -> Iterator[Trial]:
         reference = self._sides[0]
@@ -254,7 +257,7 @@ class AttributeExperiment:
         narrow = bool(self._lower)
         yield from other_inputs(
             reference, self._experiment.terms,
-            scales=self._scales, sizes=not narrow, larger=not narrow,
+            scales=self._scales, sizes=True, larger=not narrow,
         )  # fmt: skip
 
     @cached_property
@@ -322,6 +325,16 @@ class AttributeExperiment:
         put = {name: results[each] for name, each in zip(places, made, strict=True)}
         names = list(dict.fromkeys(spec.name for spec in model.model.graph.outputs))
         return numeric(flattened(model.oracle().run({**model.feeds, **put}, names)))
+
+
+def _declared(feeds: Mapping[str, Array], graph: Graph) -> bool:
+    """Whether all sizes are those that a graph declares for its inputs."""
+    sizes = {spec.name: spec.shape for spec in graph.inputs if spec.shape is not None}
+    return all(
+        not isinstance(size, int) or size == actual
+        for name, value in feeds.items()
+        for size, actual in zip(sizes.get(name, ()), value.shape, strict=False)
+    )
 
 
 def _live(names: Sequence[str], live: frozenset[str]) -> list[str]:

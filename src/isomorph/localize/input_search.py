@@ -16,7 +16,7 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import REPORTED_INPUT_BYTES, TRIED_WEIGHTS
 from isomorph.core.report import Fact, Skipped
 from isomorph.core.stated_numbers import FEWEST_TRIALS, INPUT_SCALES, OTHER_INPUT_SEEDS
-from isomorph.inputs.dynamic_sizes import other_sizes
+from isomorph.inputs.dynamic_sizes import next_sizes, other_sizes
 from isomorph.inputs.generate import SAMPLES, generate
 from isomorph.localize.latent import Latent, latent
 from isomorph.measure.compare import Terms, compare
@@ -89,16 +89,17 @@ def other_inputs(
     size = sum(math.prod(each.shape) for each in graph.constants.values())
     most = max(FEWEST_TRIALS, TRIED_WEIGHTS.most // max(size, 1))
     own = {name: np.asarray(value) for name, value in feeds.items()}
-    made = [*first, *trials(graph, feeds, seed)]
-    made += trials(graph, feeds, seed, scales)
+    made = [*first, *trials(graph, feeds, seed, INPUT_SCALES[:1])]
     if sizes:
-        made += _resized(graph, seed)
+        made += _resized(graph, own, seed)
+    made += trials(graph, feeds, seed, (*INPUT_SCALES[1:], *scales))
     for place in range(1, OTHER_INPUT_SEEDS):
         # The given inputs, larger and negated, are the same for every seed.
         further = trials(graph, feeds, seed + place)
         made += [each for each in further if each.kind is InputKind.GENERATED]
     # An absolute budget states nothing about inputs that are larger than the given ones.
     if terms.budgets or not larger:
+        made = [_reduced(each, own) if each.resized else each for each in made]
         made = [each for each in made if not _larger(each.feeds, own)]
     yield from made[:most]
     if len(made) > most:
@@ -129,9 +130,10 @@ def scales_to(
             yield float(f"{point / size:.3g}")
 
 
-def _resized(graph: Graph, seed: int) -> Iterator[Trial]:
+def _resized(graph: Graph, given: Mapping[str, Array], seed: int) -> Iterator[Trial]:
     """Yield generated inputs with other sizes of dynamic axes."""
-    for dims in other_sizes(graph, {}, {}, None):
+    shapes = {name: value.shape for name, value in given.items()}
+    for dims in (*next_sizes(graph, shapes), *other_sizes(graph, {}, {}, None)):
         try:
             feeds = generate(graph, dims, sample=SAMPLES[0], seed=seed + 1)
         except IsomorphError:
@@ -149,6 +151,17 @@ def _larger(feeds: Mapping[str, Array], given: Mapping[str, Array]) -> bool:
         and np.max(np.abs(value), initial=0.0) > np.max(np.abs(given[name]), initial=0.0)
         for name, value in feeds.items()
     )
+
+
+def _reduced(trial: Trial, given: Mapping[str, Array]) -> Trial:
+    """Return the trial with real numbers that are at most as large as the given ones."""
+    feeds = dict(trial.feeds)
+    for name, value in feeds.items():
+        if _larger({name: value}, given):
+            most = np.max(np.abs(given[name]), initial=0.0)
+            reduced = value * (most / np.max(np.abs(value)))
+            feeds[name] = np.clip(reduced, -most, most).astype(value.dtype)
+    return replace(trial, feeds=feeds, recipe=f"{trial.recipe}, as large as the given inputs")
 
 
 def _scaled(feeds: Mapping[str, Array], factor: float) -> dict[str, Array]:

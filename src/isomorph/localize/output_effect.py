@@ -54,7 +54,11 @@ def nearer(pairs: Sequence[tuple[Array, Array, Array]]) -> Effect:
     is an error that it removes, zero one that it adds. The remainder measures the uncertainty. A
     share that is nearer to another whole number has another cause, such as a quantizer that
     saturates: then the error states nothing about the correction, whichever way it points.
+    Where the correction changes a shape, the shapes decide.
     """
+    by_shape = {seen for each in pairs if (seen := _by_shape(*each)) is not None}
+    if by_shape:
+        return by_shape.pop() if len(by_shape) == 1 else Effect.UNDECIDED
     errors, steps, apart = [], [], []
     for expected, actual, right in pairs:
         if expected.size != actual.size or right.shape != actual.shape:
@@ -89,6 +93,16 @@ def nearer(pairs: Sequence[tuple[Array, Array, Array]]) -> Effect:
     return Effect.REFUTED if refuted else Effect.UNDECIDED
 
 
+def _by_shape(expected: Array, actual: Array, right: Array) -> Effect | None:
+    """Which of two shapes the expected output has; None where they are the same."""
+    sizes = [sorted(each.shape) for each in (expected, actual, right)]
+    if sizes[1] == sizes[2]:
+        return None
+    if sizes[0] not in sizes[1:]:
+        return Effect.UNDECIDED
+    return Effect.SHOWN if sizes[0] == sizes[2] else Effect.REFUTED
+
+
 def arranged_like(expected: Array, actual: Array) -> Array:
     """Return the reference's output in the arrangement of axes that is closest."""
     if expected.shape == actual.shape:
@@ -100,11 +114,10 @@ def arranged_like(expected: Array, actual: Array) -> Array:
 
 
 def differ_as_stored(actual: Mapping[str, Array], right: Mapping[str, Array]) -> bool:
-    """Whether any element differs in float32."""
+    """Whether any element differs in float32, or a shape does."""
     with np.errstate(all="ignore"):
         return any(
             name in right
-            and value.shape == right[name].shape
             and not np.array_equal(np.float32(value), np.float32(right[name]), equal_nan=True)
             for name, value in actual.items()
         )

@@ -36,3 +36,13 @@ def test_an_error_far_larger_than_a_correction_has_another_cause(seed, share):
 @given(seed=st.integers(0, 2**32 - 1), share=st.sampled_from([0.0, 1.0]))
 def test_noise_that_hides_a_correction_decides_nothing(seed, share):
     assert nearer([_outputs(seed, share, 1e3)]) is Effect.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "effect"),
+    [(3, 4, Effect.SHOWN), (4, 3, Effect.UNDECIDED), (4, 4, Effect.REFUTED)],
+)
+def test_a_correction_that_changes_a_shape_is_judged_by_it(expected, actual, effect):
+    right = 5 if effect is Effect.UNDECIDED else 3
+    shapes = [np.zeros((2, each)) for each in (expected, actual, right)]
+    assert nearer([tuple(shapes)]) is effect
