@@ -31,17 +31,26 @@ def constant_of(name: str, array: np.ndarray[Any, Any], *, body: bool = False) -
     if array.dtype.kind in "OUST":
         return _constant_of_strings(name, array, shape)
     plain = _bytes_of(array)
-    digest = hashlib.sha256(f"{dtype}{list(shape)}".encode())
-    digest.update(plain.data)
-    whole = digest.hexdigest()
     return Constant(
         name=name,
         dtype=dtype,
         shape=shape,
-        digest=whole,
+        digest=_digest(dtype, shape, plain),
         value_digest=_value_digest(dtype, plain),
         values=_values(array) if array.size <= (SMALL_IN_BODY if body else SMALL) else None,
     )
+
+
+def has_digest(array: np.ndarray[Any, Any], digest: str) -> bool:
+    """Whether a constant with these numbers has this ``digest``."""
+    shape = tuple(int(size) for size in array.shape)
+    return _digest(_dtype_name(array), shape, _bytes_of(array)) == digest
+
+
+def _digest(dtype: str, shape: tuple[int, ...], plain: np.ndarray[Any, Any]) -> str:
+    digest = hashlib.sha256(f"{dtype}{list(shape)}".encode())
+    digest.update(plain.data)
+    return digest.hexdigest()
 
 
 def _dtype_name(array: np.ndarray[Any, Any]) -> str:

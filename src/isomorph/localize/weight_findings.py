@@ -55,7 +55,7 @@ def compared_constants(
     With a ``stated_budget`` a weight counts only where an input shows outputs beyond it.
     """
     try:
-        ref, cand = (Weights(e.model.graph, e.oracle()) for e in (reference, candidate))
+        ref, cand = (Weights.of(each) for each in (reference, candidate))
         sides = ref, cand
         differences = constant_differences(*sides)
     except IsomorphError as error:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isomorph.core.stated_numbers import SAMPLE_TOLERANCE, SAMPLED_ELEMENTS
 from isomorph.match.element_bounds import Source
+from isomorph.match.folded_weights import ScaledKernel
 from isomorph.match.stored_weights import KEEPS_NUMBERS, StoredWeight
 from isomorph.match.value_match import weight_arrangements
 from isomorph.oracle.noise import unit_roundoff
@@ -30,35 +33,74 @@ def same_use(weight: StoredWeight, source: StoredWeight) -> bool:
 
 
 def agreeing_arrangements(
-    value: Array, actual: Array, weight: StoredWeight, source: Source
+    value: Array | ScaledKernel, actual: Array, weight: StoredWeight, source: Source
 ) -> Iterator[tuple[Array, Source]]:
-    """Yield ``value`` in every arrangement of its axes in which a sample of elements agrees."""
-    error_bound = source.error_bound if isinstance(source.error_bound, np.ndarray) else None
-    places = np.unique(
-        np.linspace(0, actual.size - 1, min(SAMPLED_ELEMENTS, actual.size)).astype(np.int64)
-    )
-    spots = np.unravel_index(places, actual.shape)
+    """Yield ``value`` in every arrangement of its axes in which a sample of elements agrees.
+
+    What is yielded is float64. A value that does not agree is neither widened nor scaled as a
+    whole: most of those that are tried do not.
+    """
+    spots = _sample_spots(actual.shape)
     actual_sample = actual[spots]
     step = 2.0 * source.half_step
     step += max(weight.grid.scale) if weight.grid is not None else 0.0
     unit = 2.0 * (unit_roundoff(weight.dtype) + unit_roundoff(source.dtype)) + SAMPLE_TOLERANCE
-    for expected, lost in _placed(value, error_bound, actual.shape):
+    for placed in _placed(value, source.error_bound, actual.shape):
         with np.errstate(all="ignore"):
-            sample = expected[spots]
+            sample = placed.numbers(spots)
             close = np.abs(sample - actual_sample) <= step + unit * np.abs(sample)
-        if 4 * int(np.count_nonzero(close)) >= places.size:
-            yield expected, source if lost is None else replace(source, error_bound=lost)
+        if 4 * int(np.count_nonzero(close)) >= close.size:
+            expected = placed.numbers()
+            yield expected, placed.terms(source, expected)
+
+
+@lru_cache(maxsize=64)
+def _sample_spots(shape: tuple[int, ...]) -> tuple[Array, ...]:
+    """Return the places of the elements of a weight that are compared first, by axis."""
+    size = math.prod(shape)
+    places = np.unique(np.linspace(0, size - 1, min(SAMPLED_ELEMENTS, size)).astype(np.int64))
+    return tuple(np.unravel_index(places, shape))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Placed:
+    """A value in one arrangement, with the factors and the bounds in the same arrangement."""
+
+    value: Array
+    scale: Array | None = None
+    error_bound: Array | None = None
+    relative_bound: float = 0.0
+
+    def numbers(self, spots: tuple[Array, ...] | None = None) -> Array:
+        """Return the numbers at these places, or all of them, in float64."""
+        value, scale = self.value, self.scale
+        if spots is not None:
+            value, scale = value[spots], None if scale is None else scale[spots]
+        wide = np.asarray(value, np.float64)
+        return wide if scale is None else wide * scale
+
+    def terms(self, source: Source, numbers: Array) -> Source:
+        """Return the source with its error bound in this arrangement."""
+        if self.scale is not None:
+            return replace(source, error_bound=self.relative_bound * np.abs(numbers))
+        return source if self.error_bound is None else replace(source, error_bound=self.error_bound)
 
 
 def _placed(
-    value: Array, error_bound: Array | None, shape: tuple[int, ...]
-) -> Iterator[tuple[Array, Array | None]]:
-    """Yield every arrangement of a value in a shape, with its bounds in the same arrangement."""
-    if error_bound is None:
-        yield from ((each, None) for each in weight_arrangements(value, shape))
-        return
-    bounds = weight_arrangements(np.broadcast_to(error_bound, value.shape), shape)
-    yield from zip(weight_arrangements(value, shape), bounds, strict=True)
+    value: Array | ScaledKernel, error_bound: Array | float, shape: tuple[int, ...]
+) -> Iterator[_Placed]:
+    """Yield every arrangement of a value in a shape."""
+    if isinstance(value, ScaledKernel):
+        kernels = weight_arrangements(value.kernel, shape)
+        scales = weight_arrangements(np.broadcast_to(value.scale, value.kernel.shape), shape)
+        for kernel, scale in zip(kernels, scales, strict=True):
+            yield _Placed(value=kernel, scale=scale, relative_bound=value.relative_bound)
+    elif isinstance(error_bound, np.ndarray):
+        bounds = weight_arrangements(np.broadcast_to(error_bound, value.shape), shape)
+        for each, bound in zip(weight_arrangements(value, shape), bounds, strict=True):
+            yield _Placed(value=each, error_bound=bound)
+    else:
+        yield from (_Placed(value=each) for each in weight_arrangements(value, shape))
 
 
 def factored_in(source: StoredWeight, value: Array) -> Iterator[Array]:
@@ -70,7 +112,7 @@ def factored_in(source: StoredWeight, value: Array) -> Iterator[Array]:
         factor = {1: "alpha", 2: "beta"}.get(reader.slot) if reader.node.op == "Gemm" else None
         number = reader.node.attributes.get(factor, 1.0) if factor is not None else 1.0
         if isinstance(number, float) and number not in (0.0, 1.0):
-            yield value * number
+            yield np.asarray(value, np.float64) * number
         elif reader.node.op == "Div" and reader.slot == 1 and np.all(value != 0):
             with np.errstate(over="ignore"):
-                yield 1.0 / value
+                yield 1.0 / np.asarray(value, np.float64)

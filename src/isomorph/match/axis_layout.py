@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import permutations
 from typing import TYPE_CHECKING
 
@@ -47,7 +48,7 @@ def arrangements(shape: Sequence[int], target: Sequence[Dimension]) -> tuple[Rea
         AXES.reached()
         return ()
     if len(shape) == len(target):
-        return _permuted(shape, target)
+        return _permuted(tuple(shape), tuple(target))
     others = [axis for axis, size in enumerate(shape) if size != 1]
     units = [axis for axis, size in enumerate(shape) if size == 1]
     found = []
@@ -58,7 +59,8 @@ def arrangements(shape: Sequence[int], target: Sequence[Dimension]) -> tuple[Rea
     return tuple(found)
 
 
-def _permuted(shape: Sequence[int], target: Sequence[Dimension]) -> tuple[Rearrangement, ...]:
+@lru_cache(maxsize=256)
+def _permuted(shape: tuple[int, ...], target: tuple[Dimension, ...]) -> tuple[Rearrangement, ...]:
     found: dict[tuple[int, ...], Rearrangement] = {}
     tried = [
         Rearrangement(permutation=order, shape=tuple(shape[axis] for axis in order))

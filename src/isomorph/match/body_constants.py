@@ -97,9 +97,12 @@ def left_over(
 ) -> tuple[list[ConstantUse], list[ConstantUse]]:
     """Return the uses of constants without an equal, of the candidate and of the reference.
 
-    Both are empty where a graph holds quantized weights, whose equals are found in other ways.
+    Both are empty where a graph holds quantized weights, whose equals are found in other ways, and
+    where one graph has more uses: equal ones go in pairs, so more than one would be left of it.
     """
     sides = [list(_uses(each)) for each in (candidate, reference)]
+    if len(sides[0]) != len(sides[1]):
+        return [], []
     if any(w.grid is not None for side in (reference, candidate) for w in side.stored.values()):
         return [], []
     left, free = _canceled(*sides)

@@ -51,6 +51,18 @@ class Folded:
         return bool(np.any(self.scale != 1.0))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScaledKernel:
+    """A stored kernel and the factors that broadcast to it, not yet multiplied.
+
+    ``relative_bound`` is how far the rounding of the factors moves the product, relative to it.
+    """
+
+    kernel: Array = field(repr=False)
+    scale: Array = field(repr=False)
+    relative_bound: float
+
+
 class FoldedWeights:
     """The linear nodes of one graph and what follows each of them."""
 
@@ -123,27 +135,28 @@ class FoldedWeights:
             yield Folded(linear=linear, names=names, scale=scale, shift=shift, size=size)
         self.limited = True
 
-    def kernels(self, folded: Folded) -> Iterator[tuple[Array, Array]]:
-        """Yield the kernel scaled along each axis that fits, and its error bound."""
-        value = self._weights.value(self.linear[folded.linear][0])
+    def kernels(self, folded: Folded) -> Iterator[ScaledKernel]:
+        """Yield the kernel with the scale along each axis that fits."""
+        value = self._weights.stored_value(self.linear[folded.linear][0])
         if value is None:
             return
-        value = _by_channel(np.asarray(value, np.float64), folded.scale.size)
+        value = _by_channel(value, folded.scale.size)
         for axis, count in enumerate(value.shape):
             if folded.scale.size in (1, count):
                 shape = [-1 if each == axis else 1 for each in range(value.ndim)]
-                scaled = value * folded.scale.reshape(shape)
-                yield scaled, _ROUNDINGS * np.abs(scaled)
+                yield ScaledKernel(
+                    kernel=value, scale=folded.scale.reshape(shape), relative_bound=_ROUNDINGS
+                )
             if folded.scale.size == 1:
                 return
 
-    def kernels_of(self, size: int) -> Iterator[tuple[Folded, Array, Array]]:
+    def kernels_of(self, size: int) -> Iterator[tuple[Folded, ScaledKernel]]:
         """Yield every kernel of ``size`` elements that folding changes."""
         for linear, (kernel, _) in self.linear.items():
             if self._size(kernel) == size:
                 for folded in self.chain(linear):
-                    for value, error_bound in self.kernels(folded) if folded.scales else ():
-                        yield folded, value, error_bound
+                    for scaled in self.kernels(folded) if folded.scales else ():
+                        yield folded, scaled
 
     def _size(self, name: str) -> int:
         constant = self._weights.graph.constants.get(name)

@@ -7,17 +7,17 @@ recorded: they decide whether each stored element acts by itself.
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.errors import IsomorphError
 from isomorph.core.model import Quantization
 from isomorph.core.ops import RESHAPES
+from isomorph.match.constant_values import ConstantValues
 from isomorph.match.dequantized_graph import GRID_OF_RESULT, GRIDS_READ
 from isomorph.match.quantizers import quantization_by_tensor
 from isomorph.match.topology import Topology
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Array
+    from isomorph.sessions.model_handle import ModelHandle
 
 KEEPS_NUMBERS = RESHAPES | {"Transpose", "Cast", "DequantizeLinear"}
 """Operators that keep each stored element, at another position or in another type."""
@@ -52,9 +53,6 @@ _SCALED_BY: Mapping[str, tuple[tuple[int, tuple[int, ...]], ...]] = {
     "DynamicQuantizeLSTM": ((1, (8,)), (2, (10,))),
 }
 """Quantized constants, and the inputs whose product is their scale; their zero point is 0."""
-
-_KEPT_BYTES = 256 << 20
-"""Weights cached in memory; beyond, they are read again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,11 +96,16 @@ class StoredWeight:
 class Weights:
     """The weights of one graph; their values are read on demand."""
 
-    def __init__(self, graph: Graph, session: Session) -> None:
-        self.graph, self._session = graph, session
+    def __init__(self, graph: Graph, session: Session, file: Path | None = None) -> None:
+        """``file`` is the model's, from which large constants can be read without the session."""
+        self.graph = graph
         self.topology = Topology(graph)
-        self._cache: OrderedDict[str, Array] = OrderedDict()
-        self._bytes = 0
+        self._values = ConstantValues(graph, session, file)
+
+    @classmethod
+    def of(cls, handle: ModelHandle) -> Weights:
+        """Return the weights of an opened model."""
+        return cls(handle.model.graph, handle.oracle(), Path(handle.model.location))
 
     @cached_property
     def useful(self) -> frozenset[str]:
@@ -254,10 +257,7 @@ class Weights:
 
     def stored_array(self, name: str) -> Array | None:
         """Return the value of a constant, including strings and integers of any width."""
-        try:
-            return np.asarray(self._session.run({}, [name])[name])
-        except (IsomorphError, ValueError, KeyError):
-            return None
+        return self._values.stored_array(name)
 
     def _readers(self, name: str, *, grids: bool = False) -> tuple[WeightReader, ...]:
         found: list[WeightReader] = []
@@ -298,32 +298,24 @@ class Weights:
 
     def value(self, name: str) -> Array | None:
         """Return a constant, or what is computed from constants alone, as the oracle returns it."""
-        if name in self._cache:
-            self._cache.move_to_end(name)
-            return self._cache[name]
-        try:
-            found = np.asarray(self._session.run({}, [name])[name])
-        except (IsomorphError, ValueError, KeyError):
-            return None
-        if found.dtype.kind not in "fiub":
-            try:
-                found = found.astype(np.float64)  # what NumPy has no kind for: bfloat16, float8
-            except (TypeError, ValueError):
-                return None
-        self._cache[name] = found
-        self._bytes += found.nbytes
-        while self._bytes > _KEPT_BYTES and len(self._cache) > 1:
-            _, gone = self._cache.popitem(last=False)
-            self._bytes -= gone.nbytes
-        return found
+        return self._values.value(name)
 
-    def real(self, weight: StoredWeight) -> Array | None:
-        """Return the real values of a weight in float64."""
-        value = self.value(weight.name)
+    def stored_value(self, name: str) -> Array | None:
+        """Return the same numbers, maybe in the narrower type that they are stored in."""
+        return self._values.stored_value(name)
+
+    def numbers(self, weight: StoredWeight) -> Array | None:
+        """Return the real values of a weight; floats are in the type that they are stored in."""
+        value = self.stored_value(weight.name)
         if value is None or value.shape != weight.shape:
             return None
         if weight.grid is not None:
-            value = real_values(value, weight.grid) if value.dtype.kind in "iu" else None
+            return real_values(value, weight.grid) if value.dtype.kind in "iu" else None
+        return value
+
+    def real(self, weight: StoredWeight) -> Array | None:
+        """Return the real values of a weight in float64."""
+        value = self.numbers(weight)
         return None if value is None else np.asarray(value, np.float64)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import islice, permutations
+from functools import lru_cache
+from itertools import accumulate, islice, permutations
+from operator import mul
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -166,10 +168,18 @@ def weight_arrangements(weight: Array, shape: tuple[int, ...]) -> Iterator[Array
     if weight.ndim > MERGED_AXES.most:
         MERGED_AXES.reached()
     else:
-        for order in islice(permutations(range(weight.ndim)), 1, None):
-            sizes = [weight.shape[axis] for axis in order]
-            if set(np.cumprod(shape).tolist()) <= {1, *np.cumprod(sizes).tolist()}:
-                yield weight.transpose(order).reshape(shape)
+        for order in _merging_orders(weight.shape, shape):
+            yield weight.transpose(order).reshape(shape)
+
+
+@lru_cache(maxsize=256)
+def _merging_orders(sizes: tuple[int, ...], shape: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    """Return the orders of axes, but the given one, that become the shape by merging neighbors."""
+    ends = set(accumulate(shape, mul))
+    orders = islice(permutations(range(len(sizes))), 1, None)
+    return tuple(
+        order for order in orders if ends <= {1, *accumulate((sizes[axis] for axis in order), mul)}
+    )
 
 
 def rearrangements(source: Array, shape: tuple[int, ...]) -> Iterator[Rearrangement]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -28,7 +28,13 @@ from isomorph.match.element_bounds import (
     Source,
     compare_elements,
 )
-from isomorph.match.folded_weights import Biases, Folded, FoldedWeights, effective_rank
+from isomorph.match.folded_weights import (
+    Biases,
+    Folded,
+    FoldedWeights,
+    ScaledKernel,
+    effective_rank,
+)
 from isomorph.match.small_constants import changed_constants
 from isomorph.match.sole_counterpart import sole_counterpart
 from isomorph.match.split_products import SplitProduct, split_from, split_products
@@ -39,6 +45,11 @@ from isomorph.match.tables import table_differences
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.match.stored_weights import Weights
+
+_Origin: TypeAlias = (
+    "tuple[StoredWeight | Folded | None, tuple[str, ...], Array | ScaledKernel, Source]"
+)
+"""Where a weight may come from, the names of it, its numbers, and how exact they are."""
 
 
 def constant_differences(reference: Weights, candidate: Weights) -> list[ConstantDifference]:
@@ -259,19 +270,17 @@ class _Comparison:
         if self._folds.limited:
             FOLDED_STEPS.reached()
 
-    def _origins(
-        self, weight: StoredWeight
-    ) -> Iterator[tuple[StoredWeight | Folded | None, tuple[str, ...], Array, Source]]:
+    def _origins(self, weight: StoredWeight) -> Iterator[_Origin]:
         """Yield possible origins of a weight: stored as it is, or folded with what follows."""
         for stored in self._sources(weight)[: LIKE_WEIGHTS.most]:
-            value = self.reference.real(stored)
+            value = self.reference.numbers(stored)
             if value is not None:
                 half = 0.5 * max(stored.grid.scale) if stored.grid is not None else 0.0
                 yield stored, (stored.name,), value, Source(dtype=stored.dtype, half_step=half)
                 for other in factored_in(stored, value) if stored.grid is None else ():
                     yield None, (stored.name,), other, Source(dtype=stored.dtype)
-        for folded, value, error_bound in self._folds.kernels_of(weight.size):
-            yield folded, folded.names, value, Source(dtype="float32", error_bound=error_bound)
+        for folded, scaled in self._folds.kernels_of(weight.size):
+            yield folded, folded.names, scaled, Source(dtype="float32")
         for folded, value, error_bound in self._biases.of(weight):
             yield folded, folded.names, value, Source(dtype="float32", error_bound=error_bound)
         for product in self._split_sources:

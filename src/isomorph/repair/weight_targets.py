@@ -30,7 +30,7 @@ def constant_targets(
     by_weight = {each.fact(Fact.CONSTANT): each for each in findings if each.code == CODE}
     if not by_weight:
         return
-    sides = [Weights(each.model.graph, each.oracle()) for each in (reference, candidate)]
+    sides = [Weights.of(each) for each in (reference, candidate)]
     graph = candidate.model.graph
     for difference in constant_differences(*sides):
         name = difference.weight.name

@@ -66,18 +66,18 @@ class OnnxFramework:
         loaded, location = _open(source, trusted=options.get("trust") == "yes")
         inferred = infer(loaded.model)
         graph = describe(loaded.model, inferred.graph)
-        proto = loaded.model.proto
+        proto, outlined = loaded.model.proto, loaded.model.outlined()
         return Model(
             framework=self.name,
             location=location,
             digest=_digest(loaded, graph),
-            graph=graph,
+            graph=outlined.with_file_offsets(graph),
             producer=f"{proto.producer_name} {proto.producer_version}".strip(),
             opset=opsets(proto),
             metadata={e.key: e.value for e in proto.metadata_props} | doc_strings(proto),
             notes=(*loaded.notes, *inferred.notes, *notes_on(proto)),
             load_facts=load_facts(proto),
-            native=loaded.model.outlined(),
+            native=outlined,
         )
 
     def sidecar_files(self, path: Path) -> tuple[Path, ...]:

@@ -13,6 +13,7 @@ from isomorph.frameworks.onnx.scope import graphs
 from isomorph.frameworks.onnx.stored_tensors import dense, inline_array
 
 if TYPE_CHECKING:
+    from isomorph.core.model import Graph
     from isomorph.core.trace import Array
 
 
@@ -44,6 +45,15 @@ class OnnxModel:
             return self
         outline, left = found
         return replace(self, outline=outline, left=left, stored=_stored(outline))
+
+    def with_file_offsets(self, graph: Graph) -> Graph:
+        """Return the description with the places of the constants that lie in the file."""
+        starts = {} if self.left is None else self.left.starts
+        constants = {
+            name: replace(each, file_offset=starts.get(name))
+            for name, each in graph.constants.items()
+        }
+        return replace(graph, constants=constants) if starts else graph
 
     def filled(self, tensor: Any) -> Any:  # noqa: ANN401
         """A tensor of the outline with its values in it, unless they lie outside the file."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -55,14 +56,12 @@ def _constants(program: Program) -> Mapping[str, Constant]:
         full = program.name + name
         place = (tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tuple(tensor.stride()))
         known = seen.get(place) if tensor.numel() else None
-        constants[full] = (
+        described = (
             constant_of(full, to_array(tensor), body=bool(program.name))
             if known is None
-            else Constant(
-                name=full, dtype=known.dtype, shape=known.shape, digest=known.digest,
-                value_digest=known.value_digest, values=known.values,
-            )
-        )  # fmt: skip
+            else replace(known, name=full)
+        )
+        constants[full] = replace(described, file_offset=program.file_offsets.get(name))
         seen[place] = constants[full]
     return constants
 

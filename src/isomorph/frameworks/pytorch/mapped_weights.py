@@ -59,6 +59,17 @@ class MappedWeights:
             raise Unknown("a constant that exceeds its bytes")
         return torch.as_strided(flat, shape, strides, start)
 
+    def file_offset(self, name: str) -> int | None:
+        """Where the bytes of a constant begin in the file; None where they are not in C order."""
+        folder, entry = self._entries[name]
+        about, tensor = entry["tensor_meta"], self.tensor(name)
+        stored = self._archive.getinfo(self._members[folder + entry["path_name"]])
+        if not tensor.numel() or not tensor.is_contiguous():
+            return None
+        if stored.compress_type != zipfile.ZIP_STORED:
+            return None
+        return self._start(stored) + sizes([about["storage_offset"]])[0] * int(tensor.itemsize)
+
     def release(self) -> None:
         """Nothing of the file needs to stay in memory; what is used again is read again."""
         if hasattr(mmap, "MADV_DONTNEED"):
@@ -78,9 +89,13 @@ class MappedWeights:
         return self._flat[inside]
 
     def _mapped(self, about: zipfile.ZipInfo) -> Any:  # noqa: ANN401
-        lengths = self._map[about.header_offset + _LENGTHS : about.header_offset + _HEADER]
-        name, extra = (int.from_bytes(lengths[at : at + 2], "little") for at in (0, 2))
-        start = about.header_offset + _HEADER + name + extra
+        start = self._start(about)
         if about.compress_type != zipfile.ZIP_STORED or start % _ALIGNED:
             raise Unknown("weights that are compressed, or not aligned")
         return torch.from_numpy(np.frombuffer(self._map, np.uint8, about.file_size, start))
+
+    def _start(self, about: zipfile.ZipInfo) -> int:
+        """Where the content of a member begins in the file."""
+        lengths = self._map[about.header_offset + _LENGTHS : about.header_offset + _HEADER]
+        name, extra = (int.from_bytes(lengths[at : at + 2], "little") for at in (0, 2))
+        return about.header_offset + _HEADER + name + extra

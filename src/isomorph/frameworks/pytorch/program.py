@@ -80,7 +80,7 @@ class Program:
     """Steps in order. ``constants`` are tensors by name, parameters and buffers included.
 
     ``fixed`` are the inputs that are not tensors and were frozen at export. ``origins`` map a
-    constant to the name it has in the module's state.
+    constant to the name it has in the module's state, ``file_offsets`` to where its bytes begin.
     """
 
     name: str
@@ -91,6 +91,7 @@ class Program:
     specs: Mapping[str, Spec]
     fixed: Mapping[str, Any] = field(default_factory=dict)
     origins: Mapping[str, str] = field(default_factory=dict)
+    file_offsets: Mapping[str, int] = field(default_factory=dict)
 
 
 def refs(*values: Any) -> Iterator[str]:  # noqa: ANN401

@@ -73,6 +73,7 @@ def _program(document: Mapping[str, Any], weights: MappedWeights) -> Program:
     names = [*taken, *made]
     if len(set(names)) != len(names) or any(map(_renamed, made)):
         raise Unknown("names that torch would change")
+    offsets = {name: weights.file_offset(target) for name, target in origins.items()}
     return Program(
         name="",
         inputs=inputs,
@@ -81,6 +82,7 @@ def _program(document: Mapping[str, Any], weights: MappedWeights) -> Program:
         constants={name: weights.tensor(target) for name, target in origins.items()},
         specs={name: specs[name] for name in names},
         origins=origins,
+        file_offsets={name: each for name, each in offsets.items() if each is not None},
     )
 
 

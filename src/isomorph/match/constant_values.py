@@ -1,0 +1,136 @@
+"""The values of a graph's constants, read from the model's file or fetched from its session."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.digest import has_digest
+from isomorph.core.errors import IsomorphError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from isomorph.core.model import Graph
+    from isomorph.core.protocols import Session
+    from isomorph.core.trace import Array
+
+_KEPT_BYTES = 256 << 20
+"""Constants cached in memory; beyond, they are read again."""
+
+_READ_FROM_FILES = frozenset({"float16", "float32", "float64"})
+_SMALL, _AT_ONCE = 1 << 14, 1 << 10
+"""Elements of a constant that is fetched together with others, and the most of those."""
+
+
+class ConstantValues:
+    """Reads constants on demand and keeps them.
+
+    Asking the session for each of them takes longer than comparing it: large ones are read from
+    the model's file where they lie in it, and the small ones are fetched together.
+    """
+
+    def __init__(self, graph: Graph, session: Session, file: Path | None = None) -> None:
+        self._graph, self._session, self._file = graph, session, file
+        self._cache: OrderedDict[str, Array] = OrderedDict()
+        self._bytes = 0
+        self._in_file: set[str] = set()
+        self._fetched_small = False
+
+    def value(self, name: str) -> Array | None:
+        """Return a constant, or what is computed from constants alone, as the oracle returns it."""
+        found = self.stored_value(name)
+        return np.asarray(found, np.float64) if name in self._in_file else found
+
+    def stored_value(self, name: str) -> Array | None:
+        """Return the same numbers; those read from the file have the type that is stored there."""
+        if name not in self._cache:
+            found = self._from_file(name)
+            if found is not None:
+                self._in_file.add(name)
+                self._keep(name, found)
+        if name not in self._cache and self._is_small(name):
+            self._fetch_small()
+        if name not in self._cache:
+            self._keep(name, self._from_session([name]).get(name))
+        if name not in self._cache:
+            return None
+        self._cache.move_to_end(name)
+        return self._cache[name]
+
+    def stored_array(self, name: str) -> Array | None:
+        """Return the value of a constant, including strings and integers of any width."""
+        try:
+            return np.asarray(self._session.run({}, [name])[name])
+        except (IsomorphError, ValueError, KeyError):
+            return None
+
+    def _from_file(self, name: str) -> Array | None:
+        """Read a float constant from the model's file; None where it is not what was described."""
+        constant = self._graph.constants.get(name)
+        if constant is None or constant.file_offset is None or self._file is None:
+            return None
+        if constant.dtype not in _READ_FROM_FILES:
+            return None
+        stored, count = np.dtype(constant.dtype).newbyteorder("<"), math.prod(constant.shape)
+        try:
+            with self._file.open("rb") as file:
+                file.seek(constant.file_offset)
+                flat = np.fromfile(file, stored, count)
+        except (OSError, ValueError):
+            return None
+        if flat.size != count:
+            return None
+        value = flat.astype(constant.dtype, copy=False).reshape(constant.shape)
+        return value if has_digest(value, constant.digest) else None
+
+    def _is_small(self, name: str) -> bool:
+        constant = self._graph.constants.get(name)
+        return (
+            constant is not None
+            and "float" in constant.dtype
+            and math.prod(constant.shape) <= _SMALL
+        )
+
+    def _fetch_small(self) -> None:
+        """Fetch the small constants that do not lie in the file, once."""
+        if self._fetched_small:
+            return
+        self._fetched_small = True
+        names = [
+            name
+            for name, each in self._graph.constants.items()
+            if self._is_small(name) and (each.file_offset is None or self._file is None)
+        ]
+        for name, value in self._from_session(names[:_AT_ONCE]).items():
+            self._keep(name, value)
+
+    def _from_session(self, names: Sequence[str]) -> Mapping[str, Array | None]:
+        try:
+            values = self._session.run({}, list(names))
+            return {name: _numeric(np.asarray(values[name])) for name in names}
+        except (IsomorphError, ValueError, KeyError):
+            return {}
+
+    def _keep(self, name: str, value: Array | None) -> None:
+        if value is None or name in self._cache:
+            return
+        self._cache[name] = value
+        self._bytes += value.nbytes
+        while self._bytes > _KEPT_BYTES and len(self._cache) > 1:
+            _, gone = self._cache.popitem(last=False)
+            self._bytes -= gone.nbytes
+
+
+def _numeric(found: Array) -> Array | None:
+    """Return numbers as they are if NumPy has a kind for them, else (bfloat16) in float64."""
+    if found.dtype.kind in "fiub":
+        return found
+    try:
+        return found.astype(np.float64)
+    except (TypeError, ValueError):
+        return None
