@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from isomorph.sessions.trace_session import Replayed
 
 
-_SMALL_FILE = 4 << 20
-"""A file without more than about a million weights."""
+_BYTES_PER_WEIGHT = 4
+"""Of most files; a worker that is started too early or too late costs time only."""
 
 
 class Loader:
@@ -65,9 +65,10 @@ class Loader:
             if isinstance(source, (str, Path)) and source_kind(str(source)) == "file":
                 path = Path(source)
                 framework = registry.framework(identify(path))
-                # A small model is run where its oracle is.
-                small = path.is_file() and path.stat().st_size <= _SMALL_FILE
-                self.host.warm([framework.oracle, *(() if small else (framework.runtime,))])
+                # The size of a folder is not known before it is read.
+                weights = path.stat().st_size // _BYTES_PER_WEIGHT if path.is_file() else None
+                shared = weights is not None and self.host.shares_worker(weights)
+                self.host.warm([framework.oracle, *(() if shared else (framework.runtime,))])
 
     def load(self, source: Any) -> Model:  # noqa: ANN401
         """Read, validate and describe, in a worker."""

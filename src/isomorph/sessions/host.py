@@ -43,6 +43,10 @@ class Host(Protocol):
         """Start what these runtimes will need; returns without waiting for it."""
         ...
 
+    def shares_worker(self, weights: int) -> bool:
+        """Whether the oracle and the usual runtime of a model of this size share a worker."""
+        ...
+
     def load(self, source: Any, framework: str, options: Mapping[str, str]) -> Model:  # noqa: ANN401
         """Read, validate and describe a model."""
         ...

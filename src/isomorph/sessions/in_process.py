@@ -89,6 +89,11 @@ class InProcessHost:
     def warm(self, names: Sequence[str]) -> None:
         """Nothing to start here."""
 
+    def shares_worker(self, weights: int) -> bool:
+        """Return True: there is one process."""
+        del weights
+        return True
+
     def close(self) -> None:
         """Nothing to end here."""
 

@@ -134,6 +134,11 @@ class Elsewhere:
     def warm(self, names: Sequence[str]) -> None:
         """Nothing is started."""
 
+    def shares_worker(self, weights: int) -> bool:
+        """Return True: there is one process."""
+        del weights
+        return True
+
     def load(self, source: Any, framework: str, options: Mapping[str, str]) -> Model:  # noqa: ANN401
         """Nothing is loaded."""
         raise _fixed("model")

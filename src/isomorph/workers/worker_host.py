@@ -3,7 +3,8 @@
 There is one worker per ``Runtime.worker`` word, started when it is first needed and again
 after it has died. What it had loaded and opened is then loaded and opened anew. Settings that a
 runtime takes from its process's environment have workers of their own (``Runtime.variables``).
-A small model is run by the worker of its oracle: a second process would cost more than the run.
+A model that is not large is run by the worker of its oracle: a second process would cost more
+than the run.
 """
 
 from __future__ import annotations
@@ -38,8 +39,10 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Arrays, Noise
     from isomorph.workers.ipc import Message
 
-SHARED_WEIGHTS = 1 << 20
+SHARED_WEIGHTS = 1 << 25
 """The most weights of a model whose oracle and runtime share a worker."""
+_PER_WEIGHT = 64
+"""Bytes of a worker's memory that each of them needs, for both to have enough of it."""
 
 _Place = tuple[str, frozenset[tuple[str, str]]]
 """A worker's word, and the variables that its process was started with."""
@@ -68,6 +71,11 @@ class WorkerHost:
         """Start the workers of these runtimes now; returns without waiting for them."""
         for name in names:
             self._slot(registry.runtime(name).worker).start()
+
+    def shares_worker(self, weights: int) -> bool:
+        """Whether the oracle and the usual runtime of a model of this size share a worker."""
+        memory = self.memory_bytes or default_worker_memory()
+        return weights <= min(SHARED_WEIGHTS, memory // _PER_WEIGHT)
 
     def load(self, source: Any, framework: str, options: Mapping[str, str]) -> Model:  # noqa: ANN401
         """Read, validate and describe a model, where its oracle will run it."""
@@ -116,7 +124,7 @@ class WorkerHost:
         return self._slot(registry.runtime(oracle).worker), self._recipes.of(model)
 
     def _shared_word(self, model: Model, environment: Environment) -> str:
-        """The worker of the oracle for the usual run of a small model, else the runtime's own."""
+        """The worker of the oracle for the usual run of most models, else the runtime's own."""
         framework, runtime = (
             registry.framework(model.framework),
             registry.runtime(environment.runtime),
@@ -125,7 +133,7 @@ class WorkerHost:
         if (
             environment.runtime == framework.runtime
             and dict(environment.settings) in usual
-            and model.graph.weight_count <= SHARED_WEIGHTS
+            and self.shares_worker(model.graph.weight_count)
         ):
             return registry.runtime(framework.oracle).worker
         return runtime.worker

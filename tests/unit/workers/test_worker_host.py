@@ -97,6 +97,14 @@ def test_the_usual_runtime_of_a_small_model_runs_in_the_worker_of_its_oracle(hos
     assert np.array_equal(run.run({"x": X}, ["x"])["x"], X)
 
 
+def test_a_model_that_fills_the_memory_of_a_worker_has_one_for_its_runtime():
+    with WorkerHost(Limits(memory_bytes=1 << 30)) as host:
+        assert host.shares_worker(1 << 24)
+        assert not host.shares_worker((1 << 24) + 1)
+    with WorkerHost(Limits(memory_bytes=1 << 40)) as host:
+        assert not host.shares_worker(worker_host.SHARED_WEIGHTS + 1)
+
+
 SIDES = ("toy_plugin", "toy_plugin_oracle")
 
 
