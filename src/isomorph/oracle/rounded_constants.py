@@ -73,10 +73,17 @@ def _pieces(size: int) -> Iterator[slice]:
 
 
 def _shift_piece(values: Array, dtype: str | None, random: np.random.Generator, out: Array) -> None:
-    unit = unit_roundoff(dtype)
+    unit, least = unit_roundoff(dtype), least_rounding(dtype)
+    plain = _few_digits_of_float32(values) if values.dtype == np.float32 else None
+    if plain is not None and not least:
+        # None of these is infinite, and the unit is a power of two: it may be multiplied first.
+        steps = spread_evenly(random, values.shape, unit)
+        np.copyto(steps, np.float32(0.0), where=plain)
+        np.multiply(np.abs(values), steps, out=out, dtype=np.float64)
+        return
     np.abs(lifted(values), out=out)
     out *= unit
-    if least := least_rounding(dtype):
+    if least:
         # A number that underflows is off by more than its digits: an epsilon of 1e-10 in float16.
         np.maximum(out, least, out=out)
     out *= spread_evenly(random, values.shape)
@@ -127,7 +134,10 @@ def _few_digits_of_float32(values: Array) -> Array | None:
     """
     bits = np.ascontiguousarray(values).view(np.uint32)
     size = bits & np.uint32(0x7FFFFFFF)
-    # The bits of positive floats are ordered as the floats are; zero becomes the largest number.
-    if np.any(size > _HALF_OF_DIGITS) or np.any(size - np.uint32(1) < _NORMAL - np.uint32(1)):
+    # The bits of positive floats are ordered as the floats are.
+    if size.max(initial=0) > _HALF_OF_DIGITS:
         return None
-    return np.asarray((bits & np.uint32(0xFFF)) == 0).reshape(values.shape)
+    if size.min(initial=_NORMAL) < _NORMAL and np.any((size < _NORMAL) & (size != 0)):
+        return None
+    np.bitwise_and(bits, np.uint32(0xFFF), out=size)
+    return np.asarray(size == 0).reshape(values.shape)

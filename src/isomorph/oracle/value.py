@@ -43,7 +43,9 @@ class EvalValue:
         if self._wide is None:
             self._wide = lifted(self.data)
             if self.shift is not None:
-                self._wide = np.asarray(self._wide, dtype=np.float64) + self.shift
+                wide = np.asarray(self._wide, dtype=np.float64)
+                own = wide is not self.data and wide.shape == self.shift.shape
+                self._wide = np.add(wide, self.shift, out=wide if own else None)
         return self._wide
 
     def still(self) -> Any:  # noqa: ANN401

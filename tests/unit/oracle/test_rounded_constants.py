@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from isomorph.core.trace import Noise
+from isomorph.oracle.noise import least_rounding, spread_evenly, unit_roundoff
 from isomorph.oracle.rounded_constants import (
     move_by_rounding,
     rounded_again,
@@ -103,3 +104,23 @@ def test_moving_numbers_adds_their_shifts(shape):
     move_by_rounding(moved, "float32", np.random.default_rng(2), values)
     assert np.array_equal(moved, values.astype(np.float64) + shifts)
     assert shifts.shape == shape
+
+
+@given(
+    arrays(
+        np.float32,
+        st.integers(0, 40),
+        elements=st.one_of(
+            st.floats(width=32, allow_nan=False),
+            st.integers(-(2**14), 2**14).map(lambda n: n / 128),
+        ),
+    ),
+    st.sampled_from(["float32", "float16", "bfloat16"]),
+)
+def test_a_shift_is_a_share_of_the_rounding_of_its_number(values, dtype):
+    shifts = rounding_shifts(values, dtype, np.random.default_rng(3))
+    unit, least = unit_roundoff(dtype), least_rounding(dtype)
+    steps = spread_evenly(np.random.default_rng(3), values.shape).astype(np.float64)
+    sizes = np.maximum(np.abs(values.astype(np.float64)) * unit, least)
+    expected = np.where(stands_for_itself(values, unit) | np.isinf(sizes), 0.0, sizes * steps)
+    assert np.array_equal(shifts, expected)
