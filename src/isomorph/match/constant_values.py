@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Array
 
-_KEPT_BYTES = 256 << 20
+_KEPT_BYTES = 32 << 20
 """Constants cached in memory; beyond, they are read again."""
 
 _READ_FROM_FILES = frozenset({"float16", "float32", "float64"})

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
 from isomorph.core.memory import give_back, keep_large_apart
 from isomorph.core.model import Model
+from isomorph.core.system_memory import resident_memory
 from isomorph.core.trace import Environment, Noise
 from isomorph.oracle.noise_stats import disturbed
 from isomorph.sessions.error_codec import to_data, translate
@@ -42,6 +43,8 @@ _PER_CORE = 96 << 20
 _LIBRARIES = 512 << 20
 # So much of what was freed is worth the time that it takes to hand it back to the system.
 _MUCH = 16 << 20
+# Libraries keep what a run has freed; a run that left so much behind is followed by a release.
+_GROWTH = 64 << 20
 
 
 class Worker:
@@ -53,6 +56,7 @@ class Worker:
         self._host = InProcessHost(isolation="process")
         self._models: dict[int, Model] = {}
         self._sessions: dict[int, Session] = {}
+        self._held = 0
         self._commands: dict[str, Callable[[Message], Message]] = {
             "ping": self._ping,
             "load": self._load,
@@ -115,7 +119,7 @@ class Worker:
         feeds = unpack(self._folder / "to_worker", message["feeds"])
         noise = decode(Noise | None, message["noise"])
         session = self._sessions[message["session"]]
-        return _trimmed(self._outbox.pack(session.run(feeds, message["fetch"], noise=noise)))
+        return self._trimmed(self._outbox.pack(session.run(feeds, message["fetch"], noise=noise)))
 
     def _disturb(self, message: Message) -> Message:
         feeds = unpack(self._folder / "to_worker", message["feeds"])
@@ -123,7 +127,7 @@ class Worker:
         session = self._sessions[message["session"]]
         with self._outbox.message() as answer:
             _, moved = disturbed(session, feeds, message["fetch"], noises, answer.put_mapped)
-        return _trimmed(answer.header()) | {"moved": encode(moved)}
+        return self._trimmed(answer.header()) | {"moved": encode(moved)}
 
     def _apply(self, message: Message) -> Message:
         from isomorph.core.patch import Patch
@@ -152,6 +156,14 @@ class Worker:
         give_back()
         return {}
 
+    def _trimmed(self, packed: Message) -> Message:
+        """Release the memory of what was just sent or computed, if it was much."""
+        held = resident_memory(os.getpid()) or 0
+        if packed["size"] >= _MUCH or held - self._held >= _GROWTH:
+            give_back()
+            self._held = resident_memory(os.getpid()) or 0
+        return packed
+
 
 def _convert(message: Message) -> Message:
     from isomorph.workers.convert_job import convert
@@ -163,13 +175,6 @@ def _abilities(message: Message) -> Message:
     from isomorph.workers.convert_job import abilities
 
     return abilities(message)
-
-
-def _trimmed(packed: Message) -> Message:
-    """Release the memory of what was just sent, if it was much."""
-    if packed["size"] >= _MUCH:
-        give_back()
-    return packed
 
 
 def _file(message: Message) -> str | None:
