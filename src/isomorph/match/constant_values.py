@@ -23,8 +23,8 @@ _KEPT_BYTES = 32 << 20
 """Constants cached in memory; beyond, they are read again."""
 
 _READ_FROM_FILES = frozenset({"float16", "float32", "float64"})
-_SMALL, _AT_ONCE = 1 << 14, 1 << 10
-"""Elements of a constant that is fetched together with others, and the most of those."""
+_SMALL, _TOGETHER = 1 << 14, 1 << 20
+"""Elements of a constant that is fetched together with others, and of all of them."""
 
 
 class ConstantValues:
@@ -37,9 +37,9 @@ class ConstantValues:
     def __init__(self, graph: Graph, session: Session, file: Path | None = None) -> None:
         self._graph, self._session, self._file = graph, session, file
         self._cache: OrderedDict[str, Array] = OrderedDict()
+        self._together: dict[str, Array] | None = None
         self._bytes = 0
         self._in_file: set[str] = set()
-        self._fetched_small = False
 
     def value(self, name: str) -> Array | None:
         """Return a constant, or what is computed from constants alone, as the oracle returns it."""
@@ -53,9 +53,11 @@ class ConstantValues:
             if found is not None:
                 self._in_file.add(name)
                 self._keep(name, found)
-        if name not in self._cache and self._is_small(name):
-            self._fetch_small()
         if name not in self._cache:
+            if self._together is None:
+                self._together = self._fetch_small()
+            if name in self._together:
+                return self._together[name]
             self._keep(name, self._from_session([name]).get(name))
         if name not in self._cache:
             return None
@@ -88,26 +90,18 @@ class ConstantValues:
         value = flat.astype(constant.dtype, copy=False).reshape(constant.shape)
         return value if has_digest(value, constant.digest) else None
 
-    def _is_small(self, name: str) -> bool:
-        constant = self._graph.constants.get(name)
-        return (
-            constant is not None
-            and "float" in constant.dtype
-            and math.prod(constant.shape) <= _SMALL
-        )
-
-    def _fetch_small(self) -> None:
-        """Fetch the small constants that do not lie in the file, once."""
-        if self._fetched_small:
-            return
-        self._fetched_small = True
-        names = [
-            name
-            for name, each in self._graph.constants.items()
-            if self._is_small(name) and (each.file_offset is None or self._file is None)
-        ]
-        for name, value in self._from_session(names[:_AT_ONCE]).items():
-            self._keep(name, value)
+    def _fetch_small(self) -> dict[str, Array]:
+        """Fetch small constants that do not lie in the file; these are not dropped again."""
+        names: list[str] = []
+        elements = 0
+        for name, each in self._graph.constants.items():
+            size = math.prod(each.shape)
+            in_file = each.file_offset is not None and self._file is not None
+            if "float" in each.dtype and not in_file and size <= min(_SMALL, _TOGETHER - elements):
+                names.append(name)
+                elements += size
+        found = self._from_session(names) if names else {}
+        return {name: value for name, value in found.items() if value is not None}
 
     def _from_session(self, names: Sequence[str]) -> Mapping[str, Array | None]:
         try:
