@@ -13,6 +13,7 @@ import numpy as np
 from isomorph import registry
 from isomorph.core.cost import phase
 from isomorph.core.errors import UsageError
+from isomorph.core.escaping import printable
 from isomorph.core.report import ModelForm
 from isomorph.core.trace import Trace, flatten
 from isomorph.inputs import feeds as feeding
@@ -31,6 +32,11 @@ if TYPE_CHECKING:
     from isomorph.sessions.host import Host
     from isomorph.sessions.trace_session import Replayed
 
+
+ORACLE = "oracle"
+"""The settings of the oracles are ``oracle.key``."""
+
+_SIDES = ("reference", "candidate", ORACLE)
 
 _BYTES_PER_WEIGHT = 4
 """Of most files; a worker that is started too early or too late costs time only."""
@@ -54,6 +60,8 @@ class Loader:
         self.handles = handles if handles is not None else []
         self.host, self.runtime, self.on_progress = host, runtime, on_progress
         self.settings, self.options = settings or {}, dict(options or {})
+        for key in self.settings:
+            _refuse_unknown_side(key)
         self.origin, self.arrays = _given(inputs)
         if isinstance(inputs, (str, Path)):
             self.options["inputs"] = str(Path(inputs).resolve())
@@ -109,6 +117,7 @@ class Loader:
             host=self.host,
             runtime=runtime,
             settings=self._settings(role, runtime),
+            oracle_settings=self._oracle_settings(model),
             # The temporary file is no name for the user's object.
             known_as=None if isinstance(source, (str, Path)) else f"<{type(source).__name__}>",
             form=ModelForm.FILE if isinstance(source, (str, Path)) else ModelForm.LIVE,
@@ -150,6 +159,20 @@ class Loader:
                 chosen[own] = value
         return chosen
 
+    def _oracle_settings(self, model: Model) -> dict[str, str]:
+        """Settings of the oracle: ``oracle.key`` for each side whose oracle has it."""
+        known = registry.runtime(registry.framework(model.framework).oracle).settings
+        chosen = {}
+        for key, value in self.settings.items():
+            side, _, own = key.rpartition(".")
+            if side == ORACLE and (own in known or not self._known_to_an_oracle(own)):
+                chosen[own] = value
+        return chosen
+
+    def _known_to_an_oracle(self, key: str) -> bool:
+        oracles = {registry.framework(name).oracle for name in registry.names("frameworks")}
+        return any(key in registry.runtime(name).settings for name in oracles)
+
     def _known_elsewhere(self, key: str) -> bool:
         return any(key in registry.runtime(name).settings for name in registry.names("runtimes"))
 
@@ -163,6 +186,17 @@ class Loader:
         folder.mkdir()
         path = registry.framework(framework).hand_over(source, self.arrays or {}, folder)
         return self.host.load(str(path), framework, self.options)
+
+
+def _refuse_unknown_side(key: str) -> None:
+    side, dot, own = key.rpartition(".")
+    if dot and side not in _SIDES:
+        raise UsageError(
+            "UNKNOWN_SETTING",
+            f"a setting of {printable(side)!r} was given, and there is no such side",
+            why=f"known: {', '.join(_SIDES)}",
+            fix=f"--set candidate.{printable(own)}=…, or without a side for both",
+        )
 
 
 def is_trace_of_model(source: object) -> bool:

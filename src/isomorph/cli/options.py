@@ -35,8 +35,8 @@ def runtimes(words: Sequence[str] | None) -> str | dict[str, str] | None:
 
 
 def settings(words: Sequence[str] | None) -> dict[str, str]:
-    """``key=value`` or ``candidate.key=value``; the runtime knows the keys."""
-    return _assignments("--set", words, "KEY=VALUE, reference.KEY=VALUE or candidate.KEY=VALUE")
+    """``key=value``, ``candidate.key=value`` or ``oracle.key=value``; a runtime knows its keys."""
+    return _assignments("--set", words, "KEY=VALUE, candidate.KEY=VALUE or oracle.KEY=VALUE")
 
 
 def bindings(flag: str, words: Sequence[str] | None) -> dict[str, str]:

@@ -179,7 +179,7 @@ def _cut(handle: ModelHandle, part: SubgraphSide, folder: Path, name: str) -> Mo
     model = handle.host.load(str(path), handle.model.framework, {})
     return ModelHandle(
         role=name, model=model, host=handle.host, runtime=handle.runtime,
-        settings=handle.settings,
+        settings=handle.settings, oracle_settings=handle.oracle_settings,
     )  # fmt: skip
 
 

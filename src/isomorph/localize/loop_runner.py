@@ -133,7 +133,7 @@ def _cut_out(handle: ModelHandle, node: Node, now: Round, read: Read, folder: Pa
     model = handle.host.load(str(path), framework, {})
     alone = ModelHandle(
         role=handle.role, model=model, host=handle.host, runtime=handle.runtime,
-        settings=handle.settings,
+        settings=handle.settings, oracle_settings=handle.oracle_settings,
     )  # fmt: skip
     return Body(
         handle=alone,

@@ -39,6 +39,7 @@ class ModelHandle:
     host: Host
     runtime: str
     settings: Mapping[str, str]
+    oracle_settings: Mapping[str, str] = field(default_factory=dict)
     known_as: str | None = None
     form: ModelForm = ModelForm.FILE
     """What reports call it, where that is not its location: an object of the caller's."""
@@ -72,7 +73,11 @@ class ModelHandle:
 
     def oracle(self) -> Session:
         """The model in float64."""
-        return self._session("oracle", registry.framework(self.model.framework).oracle, {})
+        return self._session(
+            "oracle",
+            registry.framework(self.model.framework).oracle,
+            self.oracle_settings,
+        )
 
     @property
     def environments(self) -> Mapping[str, Environment]:

@@ -37,8 +37,8 @@ def on_floats(value: Any, change: Any) -> Any:  # noqa: ANN401
 
 
 def array(value: Any) -> Any:  # noqa: ANN401
-    """A tensor as a NumPy view of the same memory; anything else as it is."""
-    return value.numpy() if isinstance(value, torch.Tensor) else value
+    """A tensor as a NumPy view of the same memory, or of a copy on the CPU; others as they are."""
+    return value.cpu().numpy() if isinstance(value, torch.Tensor) else value
 
 
 def tensor(value: Any) -> Any:  # noqa: ANN401

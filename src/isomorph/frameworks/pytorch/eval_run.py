@@ -24,11 +24,11 @@ from isomorph.frameworks.pytorch.float64_steps import (
 )
 from isomorph.frameworks.pytorch.interpreter import (
     Values,
-    call_target,
     enter_body,
     execute,
 )
 from isomorph.frameworks.pytorch.op_noise import disturbed, rounds_nothing, stored
+from isomorph.frameworks.pytorch.operand_devices import call_on_one_device
 from isomorph.frameworks.pytorch.program import Program, Step, replace_refs
 from isomorph.frameworks.pytorch.weight_cache import LiftedWeights
 from isomorph.oracle.noise import UNIT_ROUNDOFF, Rounding, generator, unit_roundoff
@@ -120,7 +120,7 @@ class OracleRun:
         arguments, named = _filled(step, lambda name: self._declared_value(program, name, values))
         if is_control(step):
             return run_control(step, arguments, self._body_runner(data=False))
-        result = call_target(step, list(arguments), dict(named))
+        result = call_on_one_device(step, list(arguments), dict(named))
         if self.source is not None and not reads_shape(step) and _holds_floats(result):
             self._keep_tables(step, values, site, result)
         return result
@@ -227,7 +227,7 @@ def _filled(step: Step, lookup: Any) -> tuple[list[Any], dict[str, Any]]:  # noq
 
 def _called_wide(step: Step, arguments: list[Any], named: Mapping[str, Any]) -> Any:  # noqa: ANN401
     with _wide_default():
-        return lifted(call_target(step, lifted(arguments), lifted(dict(named))))
+        return lifted(call_on_one_device(step, lifted(arguments), lifted(dict(named))))
 
 
 def _as_list(step: Step, result: Any) -> list[Any]:  # noqa: ANN401

@@ -18,6 +18,7 @@ from isomorph.frameworks.pytorch.float64_steps import data_steps, lifted
 from isomorph.frameworks.pytorch.interpreter import execute, planner_of, starting_values
 from isomorph.frameworks.pytorch.model import TorchModel
 from isomorph.frameworks.pytorch.op_recorder import record_fed, writing
+from isomorph.frameworks.pytorch.operand_devices import CPU
 from isomorph.frameworks.pytorch.program import Program
 from isomorph.frameworks.pytorch.session import feed, in_order
 from isomorph.frameworks.pytorch.weight_cache import LiftedWeights
@@ -26,16 +27,16 @@ from isomorph.oracle.session import Keep
 
 
 class TorchEvaluator:
-    """One program in float64; always on the CPU."""
+    """One program in float64, on the CPU; products with large constants also on an accelerator."""
 
-    def __init__(self, model: TorchModel) -> None:
+    def __init__(self, model: TorchModel, device: torch.device = CPU) -> None:
         refuse_unsupported(model.program)
         self._program = model.program
         self._model = model
         self._planners = {"": planner_of(model.program)}
         self._data = set(model.program.inputs)
         data_steps(enumerate(model.program.steps), self._data)
-        self._weights = LiftedWeights(model.program.constants, model.release)
+        self._weights = LiftedWeights(model.program.constants, model.release, device)
         self._magnitudes = Magnitudes()
 
     @property

@@ -17,8 +17,8 @@ from isomorph.core.ops import MOVES_DATA
 from isomorph.frameworks.pytorch.bound_arguments import array, bound, each_float, on_floats, tensor
 from isomorph.frameworks.pytorch.composite_ops import COMPOSITES
 from isomorph.frameworks.pytorch.intermediate_sizes import EXACTLY, size_rule
-from isomorph.frameworks.pytorch.interpreter import call_target
 from isomorph.frameworks.pytorch.op_names import neutral_name
+from isomorph.frameworks.pytorch.operand_devices import call_on_one_device
 from isomorph.frameworks.pytorch.program import Step, operator_name, plain_word
 from isomorph.frameworks.pytorch.recurrent import RECURRENT, Array
 from isomorph.frameworks.pytorch.rounding_classes import EXACT, SUMS
@@ -45,11 +45,11 @@ def disturbed(
     if word in SUMS:
         return disturbed_sum(step, word, arguments, named, source)
     if rounds_nothing(step):
-        return call_target(step, arguments, named)
+        return call_on_one_device(step, arguments, named)
     size = size_rule(word)
     if size is None:
         return _unknown(step, arguments, named, source)
-    result = call_target(step, arguments, named)
+    result = call_on_one_device(step, arguments, named)
     magnitude = size(bound(step, arguments, named), result)
     if magnitude is EXACTLY:
         return result
@@ -68,7 +68,7 @@ def _unknown(step: Step, arguments: list[Any], named: dict[str, Any], source: No
     def shaken(value: Any) -> Any:  # noqa: ANN401
         return on_floats(value, lambda each: tensor(source.rounded(array(each), abs(array(each)))))
 
-    result = call_target(
+    result = call_on_one_device(
         step,
         [shaken(value) for value in arguments],
         {key: shaken(each) for key, each in named.items()},

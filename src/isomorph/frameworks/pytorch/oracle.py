@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from isomorph.core.lazy import require
 
@@ -20,7 +20,7 @@ class PytorchOracle:
     name = "pytorch_oracle"
     extra = "torch"
     worker = "pytorch"
-    settings: Mapping[str, str] = {}
+    settings: Mapping[str, str] = {"device": "cpu"}
     plain: Mapping[str, str] = {}
 
     def accepts(self, model: Model) -> bool:
@@ -31,18 +31,29 @@ class PytorchOracle:
         """Weights are lifted when a run first needs them."""
         torch = require("torch", extra=self.extra, needed_for="runtime 'pytorch_oracle'")
         from isomorph.frameworks.pytorch.evaluator import TorchEvaluator
+        from isomorph.frameworks.pytorch.runtime import usable_device
         from isomorph.oracle.session import OracleSession
 
-        evaluator = TorchEvaluator(model.native)
+        settings = {**self.settings, **environment.settings}
+        device = usable_device(torch, settings["device"], fix="--set oracle.device=cpu")
+        evaluator = TorchEvaluator(model.native, device)
         return OracleSession(
             evaluator,
             replace(
                 environment,
                 version=str(torch.__version__),
-                device="cpu",
+                device=str(device),
+                settings=settings,
                 precision="float64",
                 threads=torch.get_num_threads(),
-                facts={"cpu capability": torch.backends.cpu.get_cpu_capability()},
+                facts=_facts(torch, device),
             ),
             evaluator.capabilities,
         )
+
+
+def _facts(torch: Any, device: Any) -> dict[str, str]:  # noqa: ANN401
+    facts = {"cpu capability": torch.backends.cpu.get_cpu_capability()}
+    if device.type == "cuda":
+        facts["device name"] = torch.cuda.get_device_name(device)
+    return facts

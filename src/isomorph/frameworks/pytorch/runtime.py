@@ -53,7 +53,7 @@ class PytorchRuntime:
         from isomorph.frameworks.pytorch.session import TorchSession
 
         settings = {**self.settings, **environment.settings}
-        device = _device(torch, settings["device"])
+        device = usable_device(torch, settings["device"], fix="--set device=cpu")
         dtype = chosen(self.name, settings, "dtype", _DTYPES)
         compiled = chosen(self.name, settings, "compile", ("no", "yes")) == "yes"
         deterministic = chosen(self.name, settings, "deterministic", ("no", "yes")) == "yes"
@@ -84,7 +84,8 @@ class PytorchRuntime:
         )
 
 
-def _device(torch: Any, word: str) -> Any:  # noqa: ANN401
+def usable_device(torch: Any, word: str, *, fix: str) -> Any:  # noqa: ANN401
+    """The device of this name; an error where torch cannot use it."""
     try:
         device = torch.device(word)
         torch.empty(1, device=device)
@@ -93,7 +94,7 @@ def _device(torch: Any, word: str) -> Any:  # noqa: ANN401
         raise RuntimeFailedError(
             "NO_SUCH_DEVICE", f"torch {torch.__version__} cannot use device {word!r}",
             why=f"{str(error).strip().splitlines()[0]}; there is: {', '.join(there)}",
-            fix="--set device=cpu",
+            fix=fix,
         ) from error  # fmt: skip
     return device
 

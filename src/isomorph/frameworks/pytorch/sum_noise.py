@@ -17,7 +17,7 @@ from isomorph.frameworks.pytorch.bound_arguments import (
     on_floats,
     tensor,
 )
-from isomorph.frameworks.pytorch.interpreter import call_target
+from isomorph.frameworks.pytorch.operand_devices import call_on_one_device
 from isomorph.frameworks.pytorch.program import Step
 from isomorph.oracle.noise import NoiseSource
 from isomorph.oracle.rounding_rules import steepest
@@ -27,14 +27,14 @@ def disturbed_sum(
     step: Step, word: str, arguments: list[Any], named: dict[str, Any], source: NoiseSource
 ) -> Any:  # noqa: ANN401
     """The step's result with the rounding of its sums."""
-    result = call_target(step, list(arguments), dict(named))
+    result = call_on_one_device(step, list(arguments), dict(named))
     given = bound(step, arguments, named)
 
     def magnitude() -> Any:  # noqa: ANN401
         sizes = [_sized(value) for value in arguments]
         factors = {key: abs(each) if key in {"alpha", "beta"} else _sized(each)
                    for key, each in named.items()}  # fmt: skip
-        return array(call_target(step, sizes, factors))
+        return array(call_on_one_device(step, sizes, factors))
 
     if word == "logsumexp":
         return each_float(

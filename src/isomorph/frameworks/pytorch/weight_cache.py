@@ -1,14 +1,20 @@
-"""The constants of a program in float64, kept within the limit of all oracles."""
+"""The constants of a program in float64, kept within the limit of all oracles.
+
+With an accelerator, large constants are kept there in their stored type and widened at each use.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import torch
+
 from isomorph.core.limits import LIFTED_WEIGHT_BYTES
 from isomorph.core.memory import share_of_memory
 from isomorph.frameworks.pytorch.float64_steps import lifted
 from isomorph.frameworks.pytorch.mapped_weights import LARGE
+from isomorph.frameworks.pytorch.operand_devices import CPU, device_share
 from isomorph.oracle.weights import BoundedCache
 
 
@@ -16,9 +22,14 @@ class LiftedWeights:
     """Lifts a constant on first use, and keeps what fits."""
 
     def __init__(
-        self, constants: Mapping[str, Any], release: Callable[[], None] = lambda: None
+        self,
+        constants: Mapping[str, Any],
+        release: Callable[[], None] = lambda: None,
+        device: torch.device = CPU,
     ) -> None:
         self.constants, self.release = constants, release
+        self._device = device
+        self._on_device: BoundedCache[str, Any] = BoundedCache(device_share(device))
         self._kept: BoundedCache[str, Any] = BoundedCache(share_of_memory(LIFTED_WEIGHT_BYTES))
 
     def owns(self, name: str, value: Any) -> bool:  # noqa: ANN401
@@ -30,8 +41,20 @@ class LiftedWeights:
         kept = self._kept.get(name)
         if kept is not None:
             return kept
-        value = lifted(self.constants[name])
+        stored = self.constants[name]
+        if self._device != CPU and stored.nbytes >= LARGE:
+            return lifted(self._moved(name, stored))
+        value = lifted(stored)
         self._kept.add(name, value, value.nbytes)
+        self.release_stored(value)
+        return value
+
+    def _moved(self, name: str, stored: Any) -> Any:  # noqa: ANN401
+        kept = self._on_device.get(name)
+        if kept is not None:
+            return kept
+        value = stored.detach().to(self._device)
+        self._on_device.add(name, value, value.nbytes)
         self.release_stored(value)
         return value
 
@@ -43,3 +66,4 @@ class LiftedWeights:
     def clear(self) -> None:
         """Release everything."""
         self._kept.clear()
+        self._on_device.clear()

@@ -70,8 +70,8 @@ def runtime(model, **settings):
     return PytorchRuntime().open(model, Environment(runtime="pytorch", settings=settings))
 
 
-def oracle(model):
-    return PytorchOracle().open(model, Environment(runtime="pytorch_oracle"))
+def oracle(model, **settings):
+    return PytorchOracle().open(model, Environment(runtime="pytorch_oracle", settings=settings))
 
 
 def fetchable(model):

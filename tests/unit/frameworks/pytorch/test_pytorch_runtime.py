@@ -207,6 +207,28 @@ def test_a_cuda_run_is_near_and_the_same_cut_or_whole(name):
     assert "device name" in session.environment.facts
 
 
+def test_an_oracle_refuses_a_device_that_is_not_there(cnn):
+    with pytest.raises(IsomorphError) as refused:
+        oracle(cnn[0], device="warp")
+    assert refused.value.code == "NO_SUCH_DEVICE"
+    assert refused.value.fix == "--set oracle.device=cpu"
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+def test_an_oracle_on_cuda_gives_the_numbers_of_the_cpu(tmp_path):
+    wide = nn.Sequential(nn.Embedding(64, 4096), nn.Linear(4096, 512), nn.ReLU(), nn.Linear(512, 9))
+    example = (torch.arange(12).reshape(2, 6),)
+    model = load(wide, *example)
+    feeds, every = feeds_of(model, example), fetchable(model)
+    there, here = oracle(model, device="cuda"), oracle(model)
+    assert there.environment.device == "cuda"
+    assert "device name" in there.environment.facts
+    for noise in (None, Noise(seed=3, rounding=True)):
+        ran, expected = there.run(feeds, every, noise), here.run(feeds, every, noise)
+        for name in every:
+            assert np.allclose(ran[name], expected[name], rtol=1e-12, atol=1e-12), name
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
 def test_tf32_is_a_setting_and_costs_digits():
     model = load(nn.Linear(256, 256), torch.ones(8, 256))
