@@ -37,7 +37,8 @@ class Constant:
     ``value_digest`` is of the sorted values alone, so it survives a transposition or reshape.
     ``values`` holds the numbers themselves, and only for small constants (at most 16 elements).
     ``file_offset`` is where its bytes begin in the model's file, if they lie there in C order and
-    as NumPy reads them. Whoever reads them compares the digest.
+    as NumPy reads them. Whoever reads them compares the digest. Constants are equal wherever
+    their bytes lie.
     """
 
     name: str
@@ -46,7 +47,7 @@ class Constant:
     digest: str
     value_digest: str
     values: tuple[float | int | bool | str, ...] | None = None
-    file_offset: int | None = None
+    file_offset: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
