@@ -36,12 +36,15 @@ def dtype_name(dtype: torch.dtype | None, kind: str = "tensor") -> str | None:
     return str(dtype).removeprefix("torch.")
 
 
-def to_array(value: Any) -> Any:  # noqa: ANN401
-    """A fresh array; numbers become 0-d arrays, sequences lists, None stays None."""
+def to_array(value: Any, *, copy: bool = True) -> Any:  # noqa: ANN401
+    """A fresh array, or one of the same memory where that is possible and ``copy`` is false.
+
+    Numbers become 0-d arrays, sequences lists; None stays None.
+    """
     if value is None:
         return None
     if isinstance(value, (list, tuple)):
-        return [to_array(item) for item in value]
+        return [to_array(item, copy=copy) for item in value]
     if not isinstance(value, torch.Tensor):
         return np.asarray(value)
     plain = value.detach().resolve_conj().resolve_neg().cpu()
@@ -52,7 +55,7 @@ def to_array(value: Any) -> Any:  # noqa: ANN401
     if plain.dtype in _BY_BITS:
         bits, numpy = _BY_BITS[plain.dtype]
         return plain.contiguous().view(bits).numpy().view(numpy).copy()
-    return plain.numpy().copy()
+    return plain.numpy().copy() if copy else plain.numpy()
 
 
 def to_tensor(array: Array) -> torch.Tensor:

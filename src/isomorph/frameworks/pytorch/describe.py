@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ import torch
 
 from isomorph.core.digest import constant_of
 from isomorph.core.model import Constant, Graph, Node, TensorSpec
+from isomorph.core.threads import threads_per_side
 from isomorph.frameworks.pytorch.arrays import dtype_name, to_array
 from isomorph.frameworks.pytorch.op_names import neutral_name
 from isomorph.frameworks.pytorch.program import Body, Program, Ref, Spec, Step, operator_name, refs
@@ -50,20 +52,33 @@ def _tensor(name: str, spec: Spec) -> TensorSpec:
 
 def _constants(program: Program) -> Mapping[str, Constant]:
     # Tied weights are one tensor under several names, and need to be read only once.
-    seen: dict[tuple[Any, ...], Constant] = {}
-    constants: dict[str, Constant] = {}
-    for name, tensor in program.constants.items():
-        full = program.name + name
-        place = (tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tuple(tensor.stride()))
-        known = seen.get(place) if tensor.numel() else None
-        described = (
-            constant_of(full, to_array(tensor), body=bool(program.name))
-            if known is None
-            else replace(known, name=full)
+    places = {name: _place(name, tensor) for name, tensor in program.constants.items()}
+    first = {place: name for name, place in reversed(places.items())}
+    # Hashing is most of the work, and other threads run while one hashes.
+    with ThreadPoolExecutor(threads_per_side()) as pool:
+        described = dict(
+            zip(first, pool.map(lambda name: _constant(program, name), first.values()), strict=True)
         )
-        constants[full] = replace(described, file_offset=program.file_offsets.get(name))
-        seen[place] = constants[full]
-    return constants
+    return {
+        program.name + name: replace(
+            described[place],
+            name=program.name + name,
+            file_offset=program.file_offsets.get(name),
+        )
+        for name, place in places.items()
+    }
+
+
+def _place(name: str, tensor: Any) -> tuple[Any, ...]:  # noqa: ANN401
+    """What two names of one tensor share; a tensor without elements has no place."""
+    if not tensor.numel():
+        return (name,)
+    return (tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tuple(tensor.stride()))
+
+
+def _constant(program: Program, name: str) -> Constant:
+    array = to_array(program.constants[name], copy=False)
+    return constant_of(program.name + name, array, body=bool(program.name))
 
 
 def _node(program: Program, step: Step) -> Node:

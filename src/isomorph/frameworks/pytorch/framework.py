@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,7 +61,7 @@ class PytorchFramework:
         torch = require("torch", extra=self.extra, needed_for=_NEEDED_FOR)
         from isomorph.frameworks.pytorch import load as pytorch_load
 
-        location, digest = _identity(source)
+        location = os.fspath(source) if _is_named(source) else type(source).__name__
         notes: tuple[str, ...] = ()
         if isinstance(source, torch.export.ExportedProgram):
             model = pytorch_load.from_exported(source)
@@ -70,8 +71,8 @@ class PytorchFramework:
         elif pytorch_load.FACTORY.fullmatch(os.fspath(source)) and not Path(source).exists():
             model, notes = pytorch_load.from_factory(os.fspath(source), options)
         else:
-            return _from_file(Path(source), options, digest, str(torch.__version__))
-        return _described(model, location, digest, notes, str(torch.__version__))
+            return _from_file(Path(source), options, str(torch.__version__))
+        return _described(model, location, notes, str(torch.__version__))
 
     def save(self, model: Model, path: Path) -> None:
         """Write a copy; never onto the file it came from, nor through a link."""
@@ -123,12 +124,15 @@ class PytorchFramework:
             torch.export.save(piece_of(model.native, piece, feeds), stream)
 
 
-def _from_file(path: Path, options: Mapping[str, str], digest: str, version: str) -> Model:
+def _from_file(path: Path, options: Mapping[str, str], version: str) -> Model:
     from isomorph.frameworks.pytorch import load as pytorch_load
 
     try:
-        model, notes = pytorch_load.load_file(path, options, steps_suffice=True)
-        return _described(model, os.fspath(path), digest, notes, version)
+        with ThreadPoolExecutor(1) as pool:
+            digest = pool.submit(digest_of_files, path)
+            model, notes = pytorch_load.load_file(path, options, steps_suffice=True)
+            described = _described(model, os.fspath(path), notes, version)
+            return replace(described, digest=digest.result())
     except IsomorphError:
         raise
     except Exception as error:
@@ -138,9 +142,7 @@ def _from_file(path: Path, options: Mapping[str, str], digest: str, version: str
         raise
 
 
-def _described(
-    native: TorchModel, location: str, digest: str, notes: tuple[str, ...], version: str
-) -> Model:
+def _described(native: TorchModel, location: str, notes: tuple[str, ...], version: str) -> Model:
     from isomorph.frameworks.pytorch.describe import describe
 
     graph = describe(native.program)
@@ -148,7 +150,7 @@ def _described(
     return Model(
         framework="pytorch",
         location=location,
-        digest=digest or digest_of_graph(graph),
+        digest=digest_of_graph(graph),
         graph=graph,
         producer=f"torch {version}",
         metadata={"kind": native.kind},
@@ -160,10 +162,6 @@ def _described(
     )
 
 
-def _identity(source: Any) -> tuple[str, str]:  # noqa: ANN401
-    if not isinstance(source, (str, os.PathLike)):
-        return type(source).__name__, ""
-    path = Path(source)
-    if not path.is_file():
-        return os.fspath(source), ""
-    return os.fspath(source), digest_of_files(path)
+def _is_named(source: object) -> bool:
+    """Whether the model is given by a path or the name of a factory."""
+    return isinstance(source, (str, os.PathLike))
