@@ -104,7 +104,11 @@ class _Table:
 
     @cached_property
     def axis(self) -> int:
-        rank = 1 if self.value is None else self.value.ndim
+        # The description has the rank of what is stored; nothing is read for it.
+        if self.stored is not None:
+            rank = len(self.stored.shape)
+        else:
+            rank = 1 if self.value is None else self.value.ndim
         return int(self.node.attributes.get("axis", 0) or 0) % max(rank, 1)
 
     @cached_property
