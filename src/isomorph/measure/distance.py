@@ -17,7 +17,9 @@ from isomorph.measure.compiled_distance import Sums, fused_sums, worth_it
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
-_BLOCK = 1 << 14
+_BLOCK = 1 << 13
+"""Elements measured at a time: they stay in the cache, and BLAS starts no threads for so few."""
+
 _EXPONENT = np.uint64(0x7FF0000000000000)
 """The bits of a float64 that hold its exponent."""
 
