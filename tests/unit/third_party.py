@@ -33,7 +33,8 @@ def toy_plugin(tmp_path, monkeypatch):
     paths = [str(installed.parent), str(EXTENSIONS)]
     for path in paths:
         monkeypatch.syspath_prepend(path)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
+    for path in reversed(paths):
+        monkeypatch.setenv("PYTHONPATH", path, prepend=os.pathsep)
     _forget()
     yield
     monkeypatch.undo()

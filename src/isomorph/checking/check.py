@@ -18,10 +18,11 @@ from isomorph.checking.compare import (
     study_loss,
     with_channels,
 )
-from isomorph.checking.dataset import TestSetResult, judge_test_set, pair_functions
+from isomorph.checking.dataset import PairOnSamples, TestSetResult, judge_test_set
 from isomorph.checking.evaluate import (
     evaluate_candidate,
     layout_outcome,
+    memory_outcome,
 )
 from isomorph.checking.prepare import PreparedPair, prepare_pair
 from isomorph.checking.report import final_report, logged_check
@@ -36,7 +37,7 @@ from isomorph.checking.sample_phases import (
     names_of,
 )
 from isomorph.checking.unreached import compare_attributes, compare_constants
-from isomorph.checking.verdict import Claim, Outcome
+from isomorph.checking.verdict import Claim, Outcome, known_to_differ
 from isomorph.core.cost import phase
 from isomorph.core.divergence import Verdict
 from isomorph.core.model import OutputOrder
@@ -149,14 +150,15 @@ class _PairCheck:
     def judge_test_set(self, stored_inputs: Sequence[TensorSpec]) -> TestSetResult:
         """Judge every sample of the test set."""
         log, prepared = self.log, self.prepared
-        sides = pair_functions(prepared)
+        pairs = PairOnSamples(prepared)
+        sides = pairs.sides()
 
         def judge(sample: Sample, bindings: Sequence[Binding]) -> Comparison:
-            given, carried = sides.feeds(sample)
+            models = pairs.models(sample)
             log.add(Outcome(moves_channels=sides.moved()))
-            ref = evaluate_model(log, prepared.reference, given)
-            cand = evaluate_model(log, prepared.candidate, carried)
-            return screened(ref, cand, bindings, self.terms)
+            for each in models:
+                log.add(memory_outcome(each))
+            return screened(*models, bindings, self.terms)
 
         right = prepared.candidate.model.graph.inputs
         taken = for_both(stored_inputs, right, prepared.inputs)
@@ -189,7 +191,9 @@ class _PairCheck:
     ) -> _Earlier:
         log, loss = self.log, earlier.loss
         with phase("compare"):
-            comparison = compare(*sides, earlier.outputs, self.terms)
+            comparison = compare(
+                *sides, earlier.outputs, replace(self.terms, decided=known_to_differ(log.summary))
+            )
         if log.options.look_into_loss:
             with phase("study of the loss"):
                 loss = study_loss(sides, comparison, self.terms, sample.kind, loss)

@@ -12,8 +12,10 @@ from isomorph.checking.verdict import Claim, Outcome, claims_of
 from isomorph.core.divergence import Verdict
 from isomorph.match.axis_layout import moves_channels
 from isomorph.measure.dataset import DatasetResult, measure
-from isomorph.measure.model_functions import Feeds, Sides, outputs_on
+from isomorph.measure.evaluated_batch import samples_at_once
+from isomorph.measure.model_functions import Sides
 from isomorph.measure.output_order import unordered
+from isomorph.measure.screening import evaluate_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,10 +25,10 @@ if TYPE_CHECKING:
     from isomorph.core.dataset_summary import OverSamples
     from isomorph.core.model import TensorSpec
     from isomorph.core.report import Binding
-    from isomorph.core.trace import Arrays
     from isomorph.inputs.data_sets import DataSet
     from isomorph.inputs.feeds import Sample
     from isomorph.measure.compare import Comparison, Terms
+    from isomorph.measure.evaluated_model import EvaluatedModel
     from isomorph.measure.input_layout import Layout
     from isomorph.measure.screening import Judge
 
@@ -76,34 +78,55 @@ def judge_test_set(
     return result
 
 
-def pair_functions(prepared: PreparedPair) -> Sides:
-    """Both models as functions of a sample; layouts are determined once for each shape."""
-    reference, candidate = prepared.reference, prepared.candidate
-    known: dict[tuple[tuple[int, ...], ...], tuple[Layout, ...]] = {}
+class PairOnSamples:
+    """Both models on the samples of a test set, each evaluated once for all that is asked.
 
-    def feeds(sample: Sample) -> tuple[Feeds, Feeds]:
-        given = reference.real(sample.feeds)
-        evaluated = prepared.evaluated(reference, given)
+    The order of axes of the candidate's inputs is determined once for each shape.
+    """
+
+    def __init__(self, prepared: PreparedPair) -> None:
+        self._prepared = prepared
+        self._layouts: dict[tuple[tuple[int, ...], ...], tuple[Layout, ...]] = {}
+        self._evaluated: dict[str, tuple[EvaluatedModel, EvaluatedModel]] = {}
+
+    def sides(self) -> Sides:
+        """Both models as functions of a sample."""
+        prepared = self._prepared
+        return Sides(
+            both=(
+                lambda sample: self.models(sample)[0].nested_runtime_outputs(),
+                lambda sample: self.models(sample)[1].nested_runtime_outputs(),
+            ),
+            unordered=unordered(prepared.reference.model, prepared.candidate.model),
+            prepare=self._prepare,
+            at_once=lambda sample, most: samples_at_once(self.models(sample), most),
+            moved=self._moved,
+        )
+
+    def models(self, sample: Sample) -> tuple[EvaluatedModel, EvaluatedModel]:
+        """Both models on one sample; kept until another one is asked for that was not prepared."""
+        if sample.origin not in self._evaluated:
+            self._evaluated = {sample.origin: self._pair(sample)}
+        return self._evaluated[sample.origin]
+
+    def _prepare(self, samples: Sequence[Sample]) -> None:
+        """Evaluate both models on these samples, with few messages to their workers."""
+        self._evaluated = {sample.origin: self._pair(sample) for sample in samples}
+        evaluate_pairs(list(self._evaluated.values()), self._prepared.outputs)
+
+    def _pair(self, sample: Sample) -> tuple[EvaluatedModel, EvaluatedModel]:
+        prepared = self._prepared
+        given = prepared.reference.real(sample.feeds)
+        reference = prepared.evaluated(prepared.reference, given)
         shapes = tuple(np.shape(given[pair.reference]) for pair in prepared.inputs)
-        if shapes not in known:
-            known[shapes] = prepared.layouts(evaluated)
-        return given, prepared.arrange(evaluated, known[shapes]).feeds
+        if shapes not in self._layouts:
+            self._layouts[shapes] = prepared.layouts(reference)
+        arranged = prepared.arrange(reference, self._layouts[shapes])
+        return reference, prepared.evaluated(prepared.candidate, arranged.feeds)
 
-    def ref(sample: Sample) -> Arrays:
-        return outputs_on(reference, reference.run(), sample.feeds)
-
-    def cand(sample: Sample) -> Arrays:
-        return outputs_on(candidate, candidate.run(), feeds(sample)[1])
-
-    def moved() -> bool:
-        return any(moves_channels(one.rearrangement) for each in known.values() for one in each)
-
-    return Sides(
-        both=(ref, cand),
-        unordered=unordered(reference.model, candidate.model),
-        feeds=feeds,
-        moved=moved,
-    )
+    def _moved(self) -> bool:
+        layouts = self._layouts.values()
+        return any(moves_channels(one.rearrangement) for each in layouts for one in each)
 
 
 def _result(log: CheckLog, data: DataSet, found: DatasetResult) -> TestSetResult:

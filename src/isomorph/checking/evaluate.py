@@ -42,8 +42,14 @@ class Determinism:
 def evaluate(handle: ModelHandle, feeds: Mapping[str, Array], options: CheckConfig) -> Evaluation:
     """A model on these feeds, with a finding if its memory is not likely to suffice."""
     model = EvaluatedModel.of(handle, feeds, seed=options.seed, on_progress=options.on_progress)
-    forecast = tuple(output_findings.of_forecast(handle, feeds))
-    return Evaluation(model=model, outcome=Outcome(findings=forecast))
+    return Evaluation(model=model, outcome=memory_outcome(model))
+
+
+def memory_outcome(model: EvaluatedModel) -> Outcome:
+    """A finding if the memory of a worker is not likely to suffice for these feeds."""
+    handle = model.handle
+    findings = () if handle is None else output_findings.of_forecast(handle, model.feeds)
+    return Outcome(findings=tuple(findings))
 
 
 def evaluate_candidate(prepared: PreparedPair, reference: EvaluatedModel) -> Evaluation:

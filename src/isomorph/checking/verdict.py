@@ -87,6 +87,12 @@ def claims_of(divergences: Iterable[Divergence]) -> tuple[Claim, ...]:
     return tuple(Claim(verdict=each.verdict, reason=each.reason) for each in divergences)
 
 
+def known_to_differ(summary: Summary) -> frozenset[OutputKey]:
+    """The pairs of outputs that some sample has shown to differ."""
+    worst = summary.divergences.items()
+    return frozenset(key for key, each in worst if each.verdict is Verdict.DIVERGENT)
+
+
 def _claimed(summary: Summary, claim: Claim) -> Summary:
     """The graver verdict; of equal ones the first keeps its reason."""
     graver = SEVERITY.index(claim.verdict) > SEVERITY.index(summary.verdict)

@@ -4,20 +4,37 @@ from __future__ import annotations
 
 import os
 import resource
+import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
-_workers: set[int] = set()
+_workers: dict[int, int | None] = {}
+"""The children by process, each with the open file in which the system accounts for it."""
+_lock = threading.Lock()
+"""A file that was closed may be another one by the time that it is read."""
+_STAT_BYTES = 4096
 
 
 def watch(pid: int) -> None:
     """Count the CPU seconds of this child while it lives."""
-    _workers.add(pid)
+    with _lock:
+        _workers[pid] = _opened(pid)
 
 
 def unwatch(pid: int) -> None:
     """The child was waited for: the system counts it among the ended ones."""
-    _workers.discard(pid)
+    with _lock:
+        file = _workers.pop(pid, None)
+        if file is not None:
+            os.close(file)
+
+
+def _opened(pid: int) -> int | None:
+    """The file with the times of a process, read again for every phase; None without ``/proc``."""
+    with suppress(OSError):
+        return os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+    return None
 
 
 def tree_seconds() -> float:
@@ -31,10 +48,18 @@ def process_seconds(pid: int) -> float:
     """CPU seconds of a living process and the children that it has waited for; else 0."""
     try:
         # The name may contain spaces and parentheses; what follows it does not.
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        fields = _stat(pid).rpartition(b")")[2].split()
         return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError):
         return _seconds_elsewhere(pid)
+
+
+def _stat(pid: int) -> bytes:
+    with _lock:
+        file = _workers.get(pid)
+        if file is not None:
+            return os.pread(file, _STAT_BYTES, 0)
+    return Path(f"/proc/{pid}/stat").read_bytes()
 
 
 def _seconds_elsewhere(pid: int) -> float:

@@ -362,3 +362,6 @@ KEPT_PLANS = 64
 TAIL_ENTRY_BYTES = 256 << 20
 """Bytes of the tensors at which the tail of a graph begins, where nothing limits the process to
 less. Beyond: the noise of the whole graph is drawn at once."""
+
+BATCH_BYTES = 64 << 20
+"""Bytes of the results of samples that are evaluated together. Beyond: fewer at a time."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from isomorph.core.patch import Patch
     from isomorph.core.report import Finding, Report
     from isomorph.core.subgraph import Piece
-    from isomorph.core.trace import Arrays, Capabilities, Environment, Noise, Use
+    from isomorph.core.trace import Arrays, Capabilities, Environment, Noise, RunRequest, Use
 
 
 class Framework(Protocol):
@@ -129,6 +129,15 @@ class StreamsTensors(Protocol):
         self, feeds: Arrays, fetch: Sequence[str], use: Use, *, noise: Noise | None = None
     ) -> None:
         """Call ``use`` with the name and value of each tensor of ``fetch``."""
+        ...
+
+
+@runtime_checkable
+class RunsMany(Protocol):
+    """The ability of a session to carry out many runs for the price of one message."""
+
+    def run_many(self, requests: Sequence[RunRequest]) -> list[Arrays]:
+        """Return the results in the order of the requests; the first failure is raised."""
         ...
 
 

@@ -42,6 +42,15 @@ class Environment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """One run of a session: what is fed, what is fetched, and what is disturbed."""
+
+    feeds: Arrays
+    fetch: Sequence[str]
+    noise: Noise | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Noise:
     """What an oracle is to disturb in one run; two equal ones disturb equally.
 

@@ -13,7 +13,8 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Binding
 from isomorph.core.stated_numbers import DRAWS, MANY_DRAWS
 from isomorph.match.binding import PATH
-from isomorph.measure.evaluated_model import Comparand, EvaluatedModel, unmatched_constants
+from isomorph.measure.comparand import Comparand, unmatched_constants
+from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.measure.integer_outputs import judged_as_integers
 from isomorph.measure.output_layout import (
     Arrangeable,
@@ -53,6 +54,9 @@ class Terms:
     arrangeable: Arrangeable = field(default_factory=Arrangeable)
     allowance: bool = True
     """Whether constants are disturbed, to measure what re-rounding them explains."""
+    decided: frozenset[tuple[str | None, str | None]] = frozenset()
+    """Pairs of outputs that differ on another sample. Of these only the first draws are made; their
+    threshold keeps the stated probability of a false alarm, as that of many draws does."""
 
     def budget(self, *names: str) -> float | None:
         """Return the budget for one of these names, for the output that contains it, or for all."""
@@ -168,12 +172,13 @@ def _judge_pair(
 ) -> tuple[Divergence, Rearrangement | None]:
     """Judge by a few draws if they leave no doubt, else by many, and in doubt by wider ones."""
     sides = reference, candidate
-    settled = _settled_by_tails(reference, candidate, left, right, terms)
-    if settled is not None:
-        return settled
+    by_tails = _settled_by_tails(reference, candidate, left, right, terms)
+    if by_tails is not None:
+        return by_tails
     judged = _judge_once(reference, candidate, left, right, terms)
     smooth = not any(jumps(side.model.graph) for side in sides)
-    if beyond_doubt(judged[0], terms.false_alarm, smooth=smooth):
+    settled = smooth and (left, right) in terms.decided
+    if settled or beyond_doubt(judged[0], terms.false_alarm, smooth=smooth):
         return judged
     closer = [side.draw_more(DRAWS) for side in sides]
     if any(closer):
@@ -198,6 +203,11 @@ def _settled_by_tails(
     tails = evaluate_tails(reference, candidate)
     if tails is None:
         return None
+    if terms.allowance:
+        # What the rounding of the tails does not explain is left to the whole graphs.
+        quick = replace(terms, allowance=False)
+        if _judge_once(*tails, left, right, quick)[0].verdict is not Verdict.EQUIVALENT:
+            return None
     while True:
         judged = _judge_once(*tails, left, right, terms)
         if judged[0].verdict is not Verdict.EQUIVALENT:

@@ -65,7 +65,7 @@ def measure(
     Once the models are divergent, further samples are run for the statistics, and not judged.
     """
     results = _Samples(outputs, unordered=sides.unordered, arrangeable=arrangeable)
-    for each in drawn:
+    for each in _prepared(drawn, sides, results):
         if on_progress is not None:
             on_progress("test set", f"sample {results.samples + 1}: {each.sample.origin}")
         try:
@@ -86,6 +86,27 @@ def measure(
             "NO_SAMPLES", "there are no samples", file=location, why="its arrays have no elements"
         )
     return results.found(location, metric)
+
+
+def _prepared(drawn: Iterable[Drawn], sides: Sides, results: _Samples) -> Iterator[Drawn]:
+    """Yield the samples, prepared in batches: one at first, and then ever more."""
+    waiting: list[Drawn] = []
+    most = size = 1
+    for each in drawn:
+        if not waiting:
+            size = 1 if results.divergent is not None else sides.at_once(each.sample, most)
+            most *= 2
+        waiting.append(each)
+        if len(waiting) >= size:
+            yield from _in_turn(waiting, sides)
+            waiting = []
+    yield from _in_turn(waiting, sides)
+
+
+def _in_turn(waiting: Sequence[Drawn], sides: Sides) -> Iterator[Drawn]:
+    if len(waiting) > 1:
+        sides.prepare([each.sample for each in waiting])
+    yield from waiting
 
 
 class _Samples:

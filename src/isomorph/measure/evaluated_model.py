@@ -5,9 +5,9 @@ Every result is computed on first use and then kept. A failure is kept too, as i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import TAIL_ENTRY_BYTES
 from isomorph.core.memory import share_of_memory
 from isomorph.core.stated_numbers import FIRST_DRAWS, WIDE_DRAWS
-from isomorph.core.trace import Noise, flatten
+from isomorph.core.trace import Noise, RunRequest, flatten
 from isomorph.measure.evaluated_tail import EvaluatedTail
 from isomorph.measure.graph_tail import Tail, tail_of
 from isomorph.measure.noise_draws import NoiseDraws
@@ -25,37 +25,12 @@ from isomorph.measure.spread import Spread, finite_where
 from isomorph.measure.undecided_branches import Decided, decisions, taken_toward, unsettled
 
 if TYPE_CHECKING:
-    from isomorph.core.model import Graph, Model
+    from isomorph.core.model import Model
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Array, Arrays
     from isomorph.sessions.model_handle import ModelHandle
 
 _T = TypeVar("_T")
-
-
-class Comparand(Protocol):
-    """What a comparison needs of either side."""
-
-    role: str
-    model: Model
-    recorded: bool
-
-    @property
-    def isolated(self) -> bool: ...  # noqa: D102
-    def runtime_outputs(self) -> Mapping[str, Array] | IsomorphError: ...  # noqa: D102
-    def unoptimized_outputs(self) -> Mapping[str, Array] | IsomorphError: ...  # noqa: D102
-    def oracle_outputs(self) -> Mapping[str, Array] | IsomorphError: ...  # noqa: D102
-    def rounding(self) -> Mapping[str, Spread] | IsomorphError: ...  # noqa: D102
-    def intended_loss(self) -> Mapping[str, Spread] | IsomorphError: ...  # noqa: D102
-    def execution_loss(self) -> Mapping[str, Spread] | IsomorphError: ...  # noqa: D102
-    def allowance(  # noqa: D102
-        self, constants: tuple[str, ...]
-    ) -> Mapping[str, Spread] | IsomorphError: ...
-    def draw_more(self, draws: int) -> bool: ...  # noqa: D102
-    def draw_wider(self) -> bool: ...  # noqa: D102
-    def oracle_outputs_toward(  # noqa: D102
-        self, target: Mapping[str, Array]
-    ) -> Mapping[str, Array] | IsomorphError: ...
 
 
 @dataclass(slots=True, kw_only=True)
@@ -112,7 +87,12 @@ class EvaluatedModel:
 
     def runtime_outputs(self) -> Mapping[str, Array] | IsomorphError:
         """Return the outputs of the runtime, as deployed."""
-        return self._keep("run", lambda: self._outputs(self.runtime()))
+
+        def work() -> Mapping[str, Array]:
+            self.keep_run(self.runtime().run(self.feeds, self._output_names()))
+            return cast("Mapping[str, Array]", self._kept["run"])
+
+        return self._keep("run", work)
 
     @property
     def isolated(self) -> bool:
@@ -333,16 +313,47 @@ class EvaluatedModel:
         return kept
 
     def _outputs(self, session: Session) -> Mapping[str, Array]:
+        request = self.request(session)
+        return self._seen(session, session.run(request.feeds, request.fetch))
+
+    def request(self, session: Session) -> RunRequest:
+        """Return the run of one of its sessions that gives its outputs, and what draws need."""
+        names, asked, entries = self._fetched(session)
+        return RunRequest(feeds=self.feeds, fetch=list(dict.fromkeys((*names, *asked, *entries))))
+
+    def keep_run(self, result: Arrays) -> None:
+        """Keep the result of its runtime for the request."""
+        self._kept["run nested"] = result
+        self._kept["run"] = flattened(result)
+
+    def keep_oracle(self, result: Arrays) -> None:
+        """Keep the result of its oracle for the request."""
+        self._kept["oracle"] = self._seen(self.oracle(), result)
+
+    def nested_runtime_outputs(self) -> Arrays:
+        """Return the outputs of the runtime by name, sequences and maps whole; raise a failure."""
+        seen = self.runtime_outputs()
+        if isinstance(seen, IsomorphError):
+            raise seen
+        kept: Arrays = self._kept["run nested"]
+        return kept
+
+    def _fetched(self, session: Session) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
+        """Return the outputs, the conditions of branches, and where the tail begins."""
         names = self._output_names()
         if not session.capabilities.noise:
-            return flattened(session.run(self.feeds, names))
+            return names, (), ()
         # The conditions of branches are fetched as well, where they could be fed.
         asked = decisions(self.model.graph) if session.capabilities.feed == "all" else ()
         tail = self._find_tail(session)
-        entries = tail.entries if tail is not None else ()
-        result = session.run(self.feeds, list(dict.fromkeys((*names, *asked, *entries))))
-        self._kept["nested oracle"] = {name: result[name] for name in (*names, *asked)}
-        self._kept["entering"] = _small_enough({name: result[name] for name in entries})
+        return names, asked, tail.entries if tail is not None else ()
+
+    def _seen(self, session: Session, result: Arrays) -> Mapping[str, Array]:
+        """Return the outputs of a result, and keep what else was fetched."""
+        names, asked, entries = self._fetched(session)
+        if session.capabilities.noise:
+            self._kept["nested oracle"] = {name: result[name] for name in (*names, *asked)}
+            self._kept["entering"] = _small_enough({name: result[name] for name in entries})
         return flattened({name: result[name] for name in names})
 
     def _output_names(self) -> list[str]:
@@ -380,13 +391,3 @@ def flattened(result: Arrays) -> dict[str, Array]:
         for key, value in flatten(name, result[name]).items()
         if value is not None
     }
-
-
-def unmatched_constants(graph: Graph, other: Graph) -> tuple[str, ...]:
-    """Return the float constants whose values the other graph does not have in any order."""
-    there = {constant.value_digest for constant in other.constants.values()}
-    return tuple(
-        name
-        for name, constant in graph.constants.items()
-        if "float" in constant.dtype and constant.value_digest not in there
-    )

@@ -6,7 +6,7 @@ explained, and what they do not explain is left to the draws of the whole.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from isomorph.measure.spread import Spread, finite_where
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model
-    from isomorph.core.trace import Array, Arrays
+    from isomorph.core.trace import Array, Arrays, RunRequest
     from isomorph.measure.evaluated_model import EvaluatedModel
     from isomorph.measure.graph_tail import Tail
 
@@ -102,6 +102,21 @@ class EvaluatedTail:
     def draw_wider(self) -> bool:
         """Return False: wider noise is for graphs that jump, which have no tail."""
         return False
+
+    def first_requests(self) -> list[RunRequest]:
+        """Return the runs of the first draws of its rounding, as far as they are missing."""
+        return self._rounding().requests(self.draws, self.entering)
+
+    def add_first(self, drawn: Iterable[Arrays]) -> None:
+        """Keep the results of the first draws."""
+        self._rounding().add(drawn)
+
+    def _rounding(self) -> NoiseDraws:
+        outputs = self.whole.oracle_outputs()
+        if isinstance(outputs, IsomorphError):
+            raise outputs
+        noise = Noise(seed=self.whole.seed, rounding=True)
+        return self._spreading.setdefault("rounding", NoiseDraws(outputs, noise))
 
     def _spread(self, what: str, noise: Noise, draws: int) -> Mapping[str, Spread] | IsomorphError:
         outputs = self.whole.oracle_outputs()

@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from isomorph.core.graph_facts import once_per_graph
+
 if TYPE_CHECKING:
     from isomorph.core.model import Graph
 
@@ -36,6 +38,7 @@ class Tail:
     """Constants that nothing but the tail reads."""
 
 
+@once_per_graph
 def tail_of(graph: Graph) -> Tail | None:
     """Return the tail of a graph; None where none is much smaller than the graph.
 

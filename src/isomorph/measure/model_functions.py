@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from isomorph.inputs.feeds import Sample
     from isomorph.sessions.model_handle import ModelHandle
 
-
-Feeds = Mapping[str, "Array"]
 
 Side = Callable[["Sample"], "Arrays"]
 """Runs a model on a sample: all its outputs by name."""
@@ -25,8 +23,10 @@ class Sides:
 
     both: tuple[Side, Side]
     unordered: bool = False
-    feeds: Callable[[Sample], tuple[Feeds, Feeds]] = lambda sample: (sample.feeds, sample.feeds)
-    """What each side is fed with, under its own names and in its own arrangement."""
+    prepare: Callable[[Sequence[Sample]], None] = lambda _: None
+    """Evaluates both models on these samples at once; their results are kept until the next."""
+    at_once: Callable[[Sample, int], int] = lambda _sample, _most: 1
+    """How many samples like this one, of so many at most, are prepared at once."""
     moved: Callable[[], bool] = lambda: False
     """Whether the candidate takes an input with its channel axis moved, as far as was seen."""
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isomorph.core.stated_numbers import DRAWS, WIDER
-from isomorph.core.trace import Noise, flatten
+from isomorph.core.trace import Noise, RunRequest, flatten
 from isomorph.measure.moments import Moments
 from isomorph.measure.spread import Spread
 from isomorph.oracle.draw_accumulator import DrawAccumulator
@@ -80,18 +80,34 @@ class NoiseDraws:
             if on_progress is not None:
                 on_progress(draw + 1)
 
+    def requests(self, draws: int, feeds: Arrays) -> list[RunRequest]:
+        """Return the runs that are missing until there are ``draws`` in total."""
+        return [
+            RunRequest(feeds=feeds, fetch=self._names, noise=self._noise_of(draw))
+            for draw in range(self._plain, draws)
+        ]
+
+    def add(self, drawn: Iterable[Arrays]) -> None:
+        """Add the results of the runs that were requested, in their order."""
+        for result in drawn:
+            self._add(result)
+            self._plain += 1
+
     def spreads(self) -> Mapping[str, Spread]:
         """Return the spread of each tensor from the draws so far."""
         return {key: each.statistic.spread(self._plain) for key, each in self._sums.items()}
 
     def _draw(self, session: Session, feeds: Arrays, draw: int, *, wide: bool) -> None:
+        self._add(session.run(feeds, self._names, noise=self._noise_of(draw, wide=wide)), wide=wide)
+
+    def _noise_of(self, draw: int, *, wide: bool = False) -> Noise:
         seed = self._noise.seed * SEEDS + draw
-        noise = (
-            replace(self._noise, seed=seed + _WIDE_SEEDS, scale=WIDER)
-            if wide
-            else replace(self._noise, seed=seed)
-        )
-        moved = _flat(session.run(feeds, self._names, noise=noise))
+        if wide:
+            return replace(self._noise, seed=seed + _WIDE_SEEDS, scale=WIDER)
+        return replace(self._noise, seed=seed)
+
+    def _add(self, drawn: Arrays, *, wide: bool = False) -> None:
+        moved = _flat(drawn)
         for key, each in self._sums.items():
             each.add(moved.get(key), wide=wide)
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from isomorph.core.cost import waiting
 
 if TYPE_CHECKING:
-    from isomorph.measure.evaluated_model import Comparand, EvaluatedModel
+    from isomorph.measure.comparand import Comparand
+    from isomorph.measure.evaluated_model import EvaluatedModel
     from isomorph.measure.evaluated_tail import EvaluatedTail
 
 

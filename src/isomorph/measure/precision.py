@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from isomorph.core.graph_facts import once_per_graph
 from isomorph.registry import operator_tables
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ _STEPS = frozenset({"Floor", "Ceil", "Round", "Sign", "Mod", "TopK", "Unique"})
 _NARROW = ("float16", "bfloat16", "float8", "float4")
 
 
+@once_per_graph
 def widths(graph: Graph) -> frozenset[str]:
     """Return the lossy types that the graph declares: narrow float weights, quantized tensors.
 
@@ -52,6 +54,7 @@ def requantized(reference: Graph, candidate: Graph) -> bool:
     return bool(blocks) and quantized(reference) and not blocks <= _blocks(reference)
 
 
+@once_per_graph
 def _blocks(graph: Graph) -> frozenset[tuple[int, str]]:
     """Return the sizes of the blocks in which constants are quantized, each with its integers."""
     found = set()
@@ -79,11 +82,13 @@ def constants_inside(graph: Graph) -> Iterator[tuple[str, Constant]]:
             yield from constants_inside(body)
 
 
+@once_per_graph
 def quantized(graph: Graph) -> bool:
     """Whether the graph declares quantized tensors or computes with them."""
     return bool(graph.quantization) or any(node.op in QUANTIZED_OPS for node in graph.nodes)
 
 
+@once_per_graph
 def jumps(graph: Graph) -> bool:
     """Whether a float determines a discrete value somewhere, so that noise may cause jumps.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,13 +14,16 @@ from isomorph.core.errors import FATAL, IsomorphError
 from isomorph.core.stated_numbers import MANY_DRAWS
 from isomorph.measure.compare import Comparison, Terms, compare, differs
 from isomorph.measure.distance import distance
+from isomorph.measure.evaluated_batch import draw_tails, run_together
+from isomorph.measure.parallel import run_parallel
 from isomorph.measure.verdict import doubtful
 
 if TYPE_CHECKING:
     from isomorph.core.report import Binding
     from isomorph.core.trace import Array
     from isomorph.inputs.feeds import Sample
-    from isomorph.measure.evaluated_model import Comparand, EvaluatedModel
+    from isomorph.measure.comparand import Comparand
+    from isomorph.measure.evaluated_model import EvaluatedModel
 
 Judge = Callable[["Sample", Sequence["Binding"]], Comparison]
 """Judges one sample under these bindings."""
@@ -49,6 +53,19 @@ def screened(
         candidate.draw_more(MANY_DRAWS)
         judged = compare(reference, candidate, bindings, terms)
     return judged
+
+
+def evaluate_pairs(
+    pairs: Sequence[tuple[EvaluatedModel, EvaluatedModel]], bindings: Sequence[Binding]
+) -> None:
+    """Evaluate both models on many samples at once, as far as ``screened`` will ask for it."""
+    apart = all(each.isolated for pair in pairs for each in pair)
+    sides = [[pair[side] for pair in pairs] for side in (0, 1)]
+    run_parallel(*(partial(run_together, each) for each in sides), apart=apart)
+    unlike = [pair for pair in pairs if _identical(*pair, bindings) is None]
+    if unlike:
+        sides = [[pair[side] for pair in unlike] for side in (0, 1)]
+        run_parallel(*(partial(draw_tails, each) for each in sides), apart=apart)
 
 
 def _refuse_fatal(*sides: Comparand) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.graph_facts import once_per_graph
 from isomorph.core.limits import OPEN_DECISIONS
 from isomorph.core.report import Finding, FindingEffect, FindingStatus
 from isomorph.measure.distance import distance
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from isomorph.measure.spread import Spread
 
 
+@once_per_graph
 def decisions(graph: Graph) -> tuple[str, ...]:
     """Return the computed conditions of top-level branches, in graph order."""
     given = {*graph.constants, *(spec.name for spec in graph.inputs)}

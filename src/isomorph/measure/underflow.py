@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Array, Arrays, Noise
-    from isomorph.measure.evaluated_model import Comparand
+    from isomorph.measure.comparand import Comparand
 
 CODE = "CONSTANT_UNDERFLOW"
 _MOST_LISTED = 3

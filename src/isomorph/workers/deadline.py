@@ -77,7 +77,10 @@ class Deadline:
         self.seconds = seconds
         self._use, self._now, self._share = use, now, share or share_of_machine
         self._began = self._last = now()
-        self._first = self._seen = use()
+        # Read at the first look: most commands end before it, and it reads files of every thread.
+        self._first: CpuUse | None = None
+        self._seen: CpuUse | None = None
+        self._looked = False
         self._counted = 0.0
 
     @property
@@ -105,6 +108,8 @@ class Deadline:
     def check(self) -> None:
         """Count the time since the last call; raise once the limit is reached."""
         now = self._now()
+        if not self._looked:
+            self.sample()
         # A sample reads a few files for every thread; towards the limit each call takes one.
         near = self._counted + (now - self._last) >= self.seconds
         if now - self._last < _SAMPLE_SECONDS and not near:
@@ -117,7 +122,10 @@ class Deadline:
         """Count the time since the last sample."""
         now, use = self._now(), self._use()
         wall = now - self._last
-        if use is None or self._seen is None:
+        if not self._looked:
+            self._first, self._looked = use, True
+            self._counted += wall
+        elif use is None or self._seen is None:
             self._counted += wall * self._share()
         else:
             self._counted += _counted(wall, self._seen, use)

@@ -62,6 +62,7 @@ class Worker:
             "load": self._load,
             "open": self._open,
             "run": self._run,
+            "run_many": self._run_many,
             "disturb": self._disturb,
             "close_session": self._close_session,
             "apply": self._apply,
@@ -120,6 +121,16 @@ class Worker:
         noise = decode(Noise | None, message["noise"])
         session = self._sessions[message["session"]]
         return self._trimmed(self._outbox.pack(session.run(feeds, message["fetch"], noise=noise)))
+
+    def _run_many(self, message: Message) -> Message:
+        feeds = unpack(self._folder / "to_worker", message["feeds"])
+        noises = [decode(Noise | None, each) for each in message["noises"]]
+        session = self._sessions[message["session"]]
+        wanted = zip(message["places"], message["fetches"], noises, strict=True)
+        with self._outbox.message() as answer:
+            for number, (place, fetch, noise) in enumerate(wanted):
+                answer.put(str(number), session.run(feeds[place], fetch, noise=noise))
+        return self._trimmed(answer.header())
 
     def _disturb(self, message: Message) -> Message:
         feeds = unpack(self._folder / "to_worker", message["feeds"])

@@ -36,7 +36,7 @@ from isomorph.workers.worker_pool import WorkerSlot
 if TYPE_CHECKING:
     from isomorph.core.patch import Patch
     from isomorph.core.subgraph import Piece
-    from isomorph.core.trace import Arrays, Noise
+    from isomorph.core.trace import Arrays, Noise, RunRequest
     from isomorph.workers.ipc import Message
 
 SHARED_WEIGHTS = 1 << 25
@@ -205,6 +205,15 @@ class RemoteSession:
         with self._slot as slot:
             message = self._asking(slot, fetch) | {"noise": encode(noise)}
             return slot.run(message, feeds, self._doing)
+
+    def run_many(self, requests: Sequence[RunRequest]) -> list[Arrays]:
+        """Compute each request, all with one message."""
+        with self._slot as slot:
+            message = self._asking(slot, ()) | {
+                "fetches": [list(each.fetch) for each in requests],
+                "noises": [encode(each.noise) for each in requests],
+            }
+            return slot.run_many(message, [each.feeds for each in requests], self._doing)
 
     def disturbed(
         self, feeds: Arrays, fetch: Sequence[str], noises: Sequence[Noise]

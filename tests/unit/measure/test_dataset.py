@@ -270,3 +270,17 @@ def test_a_sequence_that_is_shorter_on_one_sample_counts():
     last = {each.reference_output: each for each in found.summary.outputs}["y[2]"]
     assert (last.samples, last.misshapen, last.worst) == (4, 1, "s2")
     assert [sample.origin for sample in found.examined] == ["s0", "s2"]
+
+
+def test_samples_are_prepared_in_growing_batches_and_one_by_one_after_a_divergence():
+    prepared = []
+    sides = Sides(
+        both=(lambda sample: {"y": sample.feeds["x"]}, lambda sample: {"z": sample.feeds["x"]}),
+        prepare=lambda samples: prepared.append([each.origin for each in samples]),
+        at_once=lambda _, most: most,
+    )
+    judge = judging({"s4": Verdict.DIVERGENT})
+    found = over.measure("set", drawn(12), sides, BINDING, judge)
+    assert prepared == [["s1", "s2"], ["s3", "s4", "s5", "s6"]]
+    assert judge.asked == ["s0", "s1", "s2", "s3", "s4"]
+    assert found.summary.samples == 12

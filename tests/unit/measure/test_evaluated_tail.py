@@ -7,7 +7,7 @@ from onnx import helper, numpy_helper
 
 import isomorph
 from isomorph.core.divergence import Verdict
-from isomorph.measure import evaluated_model
+from isomorph.measure import evaluated_batch, evaluated_model
 
 LAYERS = 16
 
@@ -106,3 +106,24 @@ def test_its_noise_is_no_more_than_that_of_the_whole(tmp_path, seed, monkeypatch
     square = [np.mean(np.square(each.deviation)) for each in (last_nodes, all_nodes)]
     # Estimated by three draws of 72 elements each; the variances add up.
     assert 0 < square[0] < 1.5 * square[1]
+
+
+def test_a_test_set_is_judged_alike_in_batches_and_one_by_one(tmp_path, monkeypatch):
+    """Results that came with those of other samples are the results of each."""
+    data = np.random.default_rng(3).normal(size=(9, 3, 24)).astype(np.float32)
+    np.savez(tmp_path / "set.npz", x=data.reshape(27, 24))
+
+    def rounded(i, weight):
+        return np.nextafter(weight, np.float32(1)) if i == 1 else weight
+
+    pair = _model(tmp_path / "a.onnx"), _model(tmp_path / "b.onnx", rounded)
+
+    def judged():
+        report = isomorph.check(*pair, data=tmp_path / "set.npz", seed=0)
+        ratios = [each.observed.budget.ratio for each in report.outputs]
+        return report.verdict, ratios, report.coverage, report.test_set
+
+    together = judged()
+    monkeypatch.setattr(evaluated_batch, "_MOST_SAMPLES", 1)
+    assert judged() == together
+    assert together[0] is Verdict.EQUIVALENT

@@ -19,7 +19,7 @@ from isomorph.core.errors import (
     UnreadableModelError,
     UsageError,
 )
-from isomorph.core.trace import Environment, Noise
+from isomorph.core.trace import Environment, Noise, RunRequest
 from isomorph.sessions.host import Limits
 from isomorph.sessions.in_process import InProcessHost
 from isomorph.workers import worker_host
@@ -73,6 +73,29 @@ def test_a_model_and_a_session_cross_as_they_are(host, model_file):
     assert np.array_equal(result["x"], X)
     noisy = session.run({}, ["noise"], noise=Noise(seed=7, rounding=True))
     assert noisy["noise"].tolist() == [7, 1]
+
+
+def test_many_runs_with_one_message_are_those_of_single_ones(host, model_file):
+    session = opened(host, model_file())
+    other = {"x": X + 1}
+    shared = {"x": X}
+    noises = [Noise(seed=seed, rounding=True) for seed in (3, 4)]
+    found = session.run_many(
+        [
+            RunRequest(feeds=shared, fetch=["x"]),
+            RunRequest(feeds=other, fetch=["x"]),
+            *(RunRequest(feeds=shared, fetch=["noise"], noise=noise) for noise in noises),
+        ]
+    )
+    assert [each["x"].tolist() for each in found[:2]] == [X.tolist(), (X + 1).tolist()]
+    assert [each["noise"].tolist() for each in found[2:]] == [[3, 1], [4, 1]]
+
+
+def test_the_first_failure_of_many_runs_is_raised(host, model_file):
+    session = opened(host, model_file())
+    with pytest.raises(RuntimeFailedError):
+        session.run_many([RunRequest(feeds={"x": X}, fetch=[each]) for each in ("x", "abort")])
+    assert np.array_equal(session.run({"x": X}, ["x"])["x"], X), "the next run opens it anew"
 
 
 def test_what_came_out_outlives_the_worker_and_its_folder(host, model_file):
