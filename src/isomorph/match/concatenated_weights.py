@@ -112,7 +112,8 @@ def _matched(
     """Look up every vector in the pool; a missing one is replaced by the closest unused one."""
     where: dict[bytes, list[tuple[int, int]]] = {}
     for place, each in enumerate(pool):
-        for index, key in enumerate(_keys(each.rows, dtype)):
+        likely = _begin_alike(each.rows, rows, dtype)
+        for index, key in zip(likely.tolist(), _keys(each.rows[likely], dtype), strict=True):
             where.setdefault(key, []).append((place, index))
     origins = [where.get(key, ()) for key in _keys(rows, dtype)]
     missing = [index for index, each in enumerate(origins) if not each]
@@ -137,6 +138,16 @@ def _matched(
         used.add(found)
         expected[index] = pool[place].rows[row]
     return tuple(names), expected
+
+
+def _begin_alike(pool: Array, rows: Array, dtype: type[np.floating[Any]]) -> Array:
+    """Return the places of the vectors in ``pool`` that begin as one of ``rows`` does.
+
+    No other one is equal to any, and one number sets most of them apart.
+    """
+    with np.errstate(over="ignore"):
+        first, wanted = ((each[:, 0] + 0.0).astype(dtype) for each in (pool, rows))
+    return np.flatnonzero(np.isin(first, wanted) | np.isnan(first))
 
 
 def _keys(rows: Array, dtype: type[np.floating[Any]]) -> list[bytes]:
