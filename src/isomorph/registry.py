@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from isomorph.core import protocols
 from isomorph.core.entry_points import EntryPoint, entry_points
-from isomorph.core.errors import IsomorphError, UsageError
+from isomorph.core.errors import UsageError
 from isomorph.core.operator_tables import NO_TABLES, OperatorTables
 from isomorph.core.protocols import Cause, Converter, Fix, Framework, Reporter, Rule, Runtime
 
@@ -36,7 +36,6 @@ ABILITIES: Mapping[str, tuple[type, ...]] = {
         protocols.SupportsPatch,
         protocols.SupportsExtract,
         protocols.HasSidecarFiles,
-        protocols.HasOperatorTables,
     ),
     "runtimes": (
         protocols.EnvironmentReader,
@@ -71,6 +70,7 @@ def forget() -> None:
     """Look for extensions again: packages were installed since, or the path has changed."""
     _installed.cache_clear()
     load.cache_clear()
+    operator_tables.cache_clear()
 
 
 def singular(kind: str) -> str:
@@ -167,24 +167,7 @@ def _closest(word: str, known: tuple[str, ...]) -> str | None:
     return f"did you mean {near[0]!r}?" if near else None
 
 
-def tables_of(name: str) -> OperatorTables:
-    """The operator tables of the named framework; empty ones where it has none."""
-    extension = framework(name)
-    if isinstance(extension, protocols.HasOperatorTables):
-        return extension.operator_tables
-    return NO_TABLES
-
-
-def _tables_if_loadable(name: str) -> OperatorTables:
-    """The tables of a framework; one that cannot be loaded fails where its models are used."""
-    try:
-        return tables_of(name)
-    except (IsomorphError, ImportError):
-        return NO_TABLES
-
-
 @cache
-def operator_tables(native_op: str) -> OperatorTables:
-    """The tables of the framework that an operator belongs to, by its native name."""
-    every = (_tables_if_loadable(name) for name in names("frameworks"))
-    return next((tables for tables in every if tables.owns(native_op)), NO_TABLES)
+def operator_tables(name: str) -> OperatorTables:
+    """The operator tables of a framework; empty ones where it is not installed."""
+    return framework(name).operator_tables if name in names("frameworks") else NO_TABLES

@@ -46,6 +46,7 @@ def test_the_description_is_whole(framework, sample):
         known |= set(node.outputs)
     assert {spec.name for spec in graph.outputs} <= known
     assert len({node.name for node in graph.nodes}) == len(graph.nodes)
+    assert graph.framework == model.framework == framework.name
 
 
 def test_loading_leaves_the_file_alone_and_is_repeatable(framework, sample):

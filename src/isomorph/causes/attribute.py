@@ -108,7 +108,8 @@ def _trials(context: FaultContext) -> Iterator[Trial]:
     nodes = [
         node
         for node in nodes
-        if node.op not in _SPOKEN_FOR and (node.attributes or parameter_places(node))
+        if node.op not in _SPOKEN_FOR
+        and (node.attributes or parameter_places(context.candidate, node))
     ]
     nodes = list(PARAMETER_NODES.first(nodes))
     for node in nodes:
@@ -144,7 +145,7 @@ def _together(context: FaultContext, node: Node, stated: dict[str, Any]) -> Tria
 
 def _scalars(context: FaultContext) -> Iterator[Trial]:
     """Single numbers of a spelled-out operator, each with the numbers that the reference has."""
-    within = (number for node in context.counterparts for number in _within(node.op))
+    within = (number for node in context.counterparts for number in _within(context, node.op))
     stated = list(dict.fromkeys((*node_constants.stated(context), *within)))
     for name in node_constants.floats(context.candidate, context.nodes):
         constant = context.candidate.constants[name]
@@ -336,6 +337,7 @@ def _shown(value: Any) -> str:  # noqa: ANN401
     return shortest_decimal(value) if isinstance(value, float) else str(value)
 
 
-def _within(op: str) -> tuple[float, ...]:
-    """The constants that appear where an operator is decomposed."""
-    return _WITHIN.get(op) or operator_tables(op).implied_constants.get(op, ())
+def _within(context: FaultContext, op: str) -> tuple[float, ...]:
+    """The constants that appear where an operator of the reference is decomposed."""
+    tables = operator_tables(context.reference.framework)
+    return _WITHIN.get(op) or tables.implied_constants.get(op, ())

@@ -107,6 +107,8 @@ class Graph:
     quantization: tuple[Quantization, ...] = ()
     functions: Mapping[str, Graph] = field(default_factory=dict)
     """Functions that the file defines, by the ``native_op`` of the nodes that call them."""
+    framework: str = ""
+    """The framework whose operators the nodes are, in bodies and functions as well."""
 
     def declared_dtype(self, tensor: str) -> str | None:
         """The type that the file declares for a tensor; None where it declares none."""

@@ -32,6 +32,8 @@ class Framework(Protocol):
     """The runtime that evaluates its models in float64."""
     keeps_metadata: bool
     """Whether its files hold metadata and doc strings, so that a conversion can lose them."""
+    operator_tables: OperatorTables
+    """What is particular to its operators; ``NO_TABLES`` where all are described as ONNX does."""
 
     def sniff(self, path: Path, head: bytes) -> bool:
         """Whether the file is this framework's, by content; imports nothing heavy."""
@@ -93,13 +95,6 @@ class HasSidecarFiles(Protocol):
     def sidecar_files(self, path: Path) -> tuple[Path, ...]:
         """The files beside ``path`` that belong to the model."""
         ...
-
-
-@runtime_checkable
-class HasOperatorTables(Protocol):
-    """The ability of a framework whose operators are not all described as ONNX does."""
-
-    operator_tables: OperatorTables
 
 
 class Session(Protocol):

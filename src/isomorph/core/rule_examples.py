@@ -90,6 +90,7 @@ def linted_model(
         tensors=known,
         constants={each.name: each for each in constants},
         quantization=tuple(quantization),
+        framework=framework,
     )
     model = Model(
         framework=framework,

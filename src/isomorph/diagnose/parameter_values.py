@@ -12,7 +12,7 @@ from isomorph.registry import operator_tables
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
-    from isomorph.core.model import Node
+    from isomorph.core.model import Graph, Node
 
 _WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "Resize": {
@@ -73,7 +73,10 @@ def combined_changes(context: FaultContext, node: Node, rank: int) -> Iterator[d
     small = {
         name: values
         for name, values in alternatives(context, node, rank).items()
-        if name in _FLAGS or name in _NUMBERS or name in _STEPS or _words(node, name)
+        if name in _FLAGS
+        or name in _NUMBERS
+        or name in _STEPS
+        or _words(context.candidate, node, name)
     }
     counted = 0
     for size in (2, 3):
@@ -88,7 +91,7 @@ def combined_changes(context: FaultContext, node: Node, rank: int) -> Iterator[d
 
 def shifted_slices(context: FaultContext, node: Node) -> Iterator[dict[str, Any]]:
     """A slice that takes another part of the same length: the ones before and behind it."""
-    own = operator_tables(node.native_op).slice_bounds
+    own = operator_tables(context.candidate.framework).slice_bounds
     begin, end = own.get(node.native_op, _BOUNDS.get(node.op, ("", "")))
     first, last = current(context, node, begin), current(context, node, end)
     if not isinstance(first, (tuple, list)) or not isinstance(last, (tuple, list)):
@@ -109,31 +112,38 @@ def shifted_slices(context: FaultContext, node: Node) -> Iterator[dict[str, Any]
 
 def alternatives(context: FaultContext, node: Node, rank: int) -> dict[str, list[Any]]:
     """For each parameter of the node, the values that it could have instead."""
-    names = dict.fromkeys([*attributes(context.candidate, node), *parameter_places(node)])
+    graph = context.candidate
+    names = dict.fromkeys([*attributes(graph, node), *parameter_places(graph, node)])
     found: dict[str, list[Any]] = {}
     for name in names:
         now = current(context, node, name)
         if now is None:
             continue
-        values = [value for value in _values(node, name, now, rank) if value != now]
+        values = [value for value in _values(graph, node, name, now, rank) if value != now]
         if values:
             found[name] = values
     for name in _WORDS.get(node.op, {}):
         # An operator of an old operator set may lack a parameter of later ones.
-        if name not in names and not operator_tables(node.native_op).own_options:
+        if name not in names and not operator_tables(graph.framework).own_options:
             found[name] = list(_WORDS[node.op][name])
     return found
 
 
-def _words(node: Node, name: str) -> tuple[str, ...]:
-    tables = operator_tables(node.native_op)
+def _words(graph: Graph, node: Node, name: str) -> tuple[str, ...]:
+    tables = operator_tables(graph.framework)
     if tables.own_options:
         return tables.option_values.get(name, ())
     return _WORDS.get(node.op, {}).get(name, ())
 
 
-def _values(node: Node, name: str, now: Any, rank: int) -> Sequence[Any]:  # noqa: ANN401
-    words = _words(node, name)
+def _values(
+    graph: Graph,
+    node: Node,
+    name: str,
+    now: Any,  # noqa: ANN401
+    rank: int,
+) -> Sequence[Any]:
+    words = _words(graph, node, name)
     if words:
         return words
     if name == "auto_pad":

@@ -52,11 +52,11 @@ _REDUCTIONS = ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd"
                "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")  # fmt: skip
 
 
-def parameter_places(node: Node) -> Mapping[str, int]:
+def parameter_places(graph: Graph, node: Node) -> Mapping[str, int]:
     """The parameters of this node that it may read as inputs."""
     if node.op in _REDUCTIONS:
         return {"axes": 1}
-    tables = operator_tables(node.native_op)
+    tables = operator_tables(graph.framework)
     if tables.own_options:
         return tables.parameter_inputs.get(node.native_op, {})
     return PARAMETER_INPUTS.get(node.op, {})
@@ -144,7 +144,7 @@ def _own(context: FaultContext, node: Node, index: int, array: Array) -> tuple[E
 
 def parameter(context: FaultContext, node: Node, name: str, value: Any) -> tuple[Edit, ...]:  # noqa: ANN401
     """An attribute, or the input that has taken its place, set to a value."""
-    places = parameter_places(node)
+    places = parameter_places(context.candidate, node)
     if name in places and name not in node.attributes:
         return as_input(context, node, places[name], value)
     other = _EXCLUDES.get(name)
@@ -161,7 +161,7 @@ def current(context: FaultContext, node: Node, name: str) -> Any:  # noqa: ANN40
 
 def stated(graph: Graph, node: Node) -> dict[str, Any]:
     """Every parameter of a node, whether it is an attribute or a constant that it reads."""
-    every = {name: _stated(graph, node, name) for name in parameter_places(node)}
+    every = {name: _stated(graph, node, name) for name in parameter_places(graph, node)}
     known = {name: value for name, value in every.items() if value is not None}
     return {**known, **attributes(graph, node)}
 
@@ -192,7 +192,7 @@ def _directions(node: Node) -> dict[str, Any]:
 
 def _spatial_axes(graph: Graph, node: Node) -> int:
     """The number of spatial axes of a window; 0 where it is unknown or declared elsewhere."""
-    if operator_tables(node.native_op).own_options:
+    if operator_tables(graph.framework).own_options:
         return 0  # it has an option of its own for each axis
     for name in ("kernel_shape", "strides", "dilations"):
         vector = node.attributes.get(name)
@@ -206,7 +206,7 @@ def _stated(graph: Graph, node: Node, name: str) -> Any:  # noqa: ANN401
     known = node.attributes if name in node.attributes else attributes(graph, node)
     if name in known:
         return known[name]
-    place = parameter_places(node).get(name)
+    place = parameter_places(graph, node).get(name)
     if place is None or place >= len(node.inputs) or not node.inputs[place]:
         return None
     constant = graph.constants.get(node.inputs[place])

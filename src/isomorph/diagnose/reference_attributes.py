@@ -13,7 +13,7 @@ from isomorph.registry import operator_tables
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
-    from isomorph.core.model import Node
+    from isomorph.core.model import Graph, Node
 
 # PyTorch cuts along one axis, and has one number for each of these.
 _OF_SLICES = {"dim": "axes", "start": "starts", "end": "ends", "step": "steps"}
@@ -31,7 +31,7 @@ def stated_attributes(
     for counterpart in (*reversed(same), *reversed(others)):
         known = (stated if stored else attributes)(context.reference, counterpart)
         for name, value in known.items():
-            for cand_name, meant in _meanings(name, value, node):
+            for cand_name, meant in _meanings(name, value, context.candidate, node):
                 now = current(context, node, cand_name)
                 if now is not None and meant is not None:
                     fitted = _fitted(meant, now)
@@ -42,8 +42,9 @@ def stated_attributes(
 def stated_inputs(context: FaultContext, node: Node) -> Iterator[tuple[str, Any]]:
     """Parameters that the counterpart reads as inputs, with its values where they differ."""
     for counterpart in reversed(context.counterparts):
-        places = parameter_places(counterpart) if counterpart.op == node.op else {}
-        for name, place in places.items():
+        if counterpart.op != node.op:
+            continue
+        for name, place in parameter_places(context.reference, counterpart).items():
             given, cand_input = counterpart.input(place), node.input(place)
             constant, now = context.reference.constants.get(given), current(context, node, name)
             if constant is not None and constant.values is not None and now is not None:
@@ -60,7 +61,12 @@ def stated_inputs(context: FaultContext, node: Node) -> Iterator[tuple[str, Any]
                     yield name, right
 
 
-def _meanings(name: str, value: Any, node: Node) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+def _meanings(
+    name: str,
+    value: Any,  # noqa: ANN401
+    graph: Graph,
+    node: Node,
+) -> Iterator[tuple[str, Any]]:
     if name == "align_corners":
         modes = ("align_corners",) if value else ("half_pixel", "pytorch_half_pixel")
         yield from (("coordinate_transformation_mode", mode) for mode in modes)
@@ -78,7 +84,7 @@ def _meanings(name: str, value: Any, node: Node) -> Iterator[tuple[str, Any]]:  
     else:
         word = SAME_MEANING.get(name, name)
         yield word, value
-        own = operator_tables(node.native_op).option_names.get(word, ())
+        own = operator_tables(graph.framework).option_names.get(word, ())
         yield from _spatial(own, value)
         if name in node.attributes and SAME_MEANING.get(name, name) != name:
             yield name, value

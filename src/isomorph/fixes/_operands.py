@@ -15,10 +15,11 @@ from isomorph.core.repair_limits import FOLLOWED_RESHAPES
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.parameters import dtype_of, unused_name
 from isomorph.match.topology import Topology
+from isomorph.registry import operator_tables
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
-    from isomorph.core.model import Node
+    from isomorph.core.model import Graph, Node
     from isomorph.core.trace import Array
 
 # Operators that read further tensors: constants of the reference, or what corresponds here.
@@ -48,7 +49,7 @@ def operands(context: FaultContext, counterpart: Node, name: str) -> Iterator[Op
     """Every way to read what the counterpart reads, for a new node of this name."""
     if counterpart.op not in _WITH_OPERANDS:
         return
-    inputs = _in_onnx(counterpart)
+    inputs = _in_onnx(context.reference, counterpart)
     for signal in range(len(inputs)):
         found = _Reading(context, counterpart.op, name)
         for place, (tensor, value) in enumerate(inputs):
@@ -59,31 +60,30 @@ def operands(context: FaultContext, counterpart: Node, name: str) -> Iterator[Op
             )
 
 
-def _in_onnx(node: Node) -> Sequence[tuple[str, float | None]]:
-    """The inputs in ONNX's order, tensors or numbers; some of PyTorch's come the other way."""
-    if "masked_fill" in node.native_op and len(node.inputs) >= 2:
+def _in_onnx(graph: Graph, node: Node) -> Sequence[tuple[str, float | None]]:
+    """The inputs in ONNX's order, tensors or numbers; some frameworks have another order."""
+    tables = operator_tables(graph.framework)
+    if node.native_op in tables.filled_where and len(node.inputs) >= 2:
         number = node.attributes.get("value")
         filled = node.inputs[2] if len(node.inputs) > 2 else ""
         return ((node.inputs[1], None), (filled, number), (node.inputs[0], None))
     read: list[tuple[str, float | None]] = [(name, None) for name in node.inputs]
     if node.op == "Clip":
-        bounds: list[tuple[str, float | None]] = [("", edge) for edge in _bounds(node)]
+        bounds: list[tuple[str, float | None]] = [("", edge) for edge in _bounds(graph, node)]
         for place, given in enumerate(read[1:3]):
             bounds[place] = given if given[0] else bounds[place]
         return [*read[:1], *bounds]
     number = next((node.attributes[word] for word in _NUMBERS if word in node.attributes), None)
     if len(read) == 1 and isinstance(number, (int, float)):
         given = ("", float(number))
-        return [given, *read] if "rsub" in node.native_op else [*read, given]
+        return [given, *read] if node.native_op in tables.numbers_first else [*read, given]
     return read
 
 
-def _bounds(node: Node) -> tuple[float, float]:
+def _bounds(graph: Graph, node: Node) -> tuple[float, float]:
     """Between what a Clip keeps its values where it reads no bounds; what is open is infinite."""
-    word = node.native_op.lower()
-    if "relu6" in word:
-        return 0.0, 6.0
-    low, high = (-1.0, 1.0) if "hardtanh" in word else (-math.inf, math.inf)
+    tables = operator_tables(graph.framework)
+    low, high = tables.clip_bounds.get(node.native_op, (-math.inf, math.inf))
     stated = node.attributes
     bounds = (
         stated.get("min", stated.get("min_val", low)),

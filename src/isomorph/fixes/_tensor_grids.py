@@ -41,7 +41,7 @@ def on_other_grids(context: FaultContext) -> Iterator[Patch]:
     read = {name for node in near for name in node.outputs}
     near += [n for n in context.candidate.nodes if n not in near and read & set(n.inputs)]
     for node in near:
-        yield from _stated_by_bias(grids, node)
+        yield from _stated_by_bias(context, grids, node)
     for node in near:
         yield from _as_neighbors(grids, node)
     for node in context.nodes:
@@ -60,9 +60,12 @@ def _patch(name: str, now: Quantization, words: str, scale: Array, zero: Sequenc
     )
 
 
-def _stated_by_bias(grids: dict[str, Quantization], node: Node) -> Iterator[Patch]:
+def _stated_by_bias(
+    context: FaultContext, grids: dict[str, Quantization], node: Node
+) -> Iterator[Patch]:
     """Data, weight and bias of one linear node: each from the other two, where they disagree."""
-    places = operator_tables(node.native_op).linear_inputs.get(node.native_op)
+    tables = operator_tables(context.candidate.framework)
+    places = tables.linear_inputs.get(node.native_op)
     if places is None or len(node.inputs) <= max(places):
         return
     names = [node.inputs[place] for place in places]

@@ -112,7 +112,7 @@ def _left_out(context: FaultContext, node: Node) -> Iterator[Patch]:
     named = {
         SAME_MEANING.get(k, k) for each in same for k, v in each.attributes.items() if v is not None
     }
-    own_options = operator_tables(node.native_op).own_options
+    own_options = operator_tables(context.candidate.framework).own_options
     for name, value in node.attributes.items() if same and not own_options else ():
         if isinstance(value, float) and name not in named:
             yield Patch(
@@ -139,7 +139,7 @@ def _bounds(context: FaultContext, node: Node) -> Iterator[Patch]:
 
 def _moved(context: FaultContext, node: Node) -> Iterator[Patch]:
     """Where a slice begins, ends and how far it steps, moved by one or two."""
-    for name in _BOUNDARIES & {*node.attributes, *parameter_places(node)}:
+    for name in _BOUNDARIES & {*node.attributes, *parameter_places(context.candidate, node)}:
         now = current(context, node, name)
         for place in range(len(now)) if isinstance(now, (tuple, list)) else ():
             for by in (-1, 1, -2, 2):
@@ -149,7 +149,7 @@ def _moved(context: FaultContext, node: Node) -> Iterator[Patch]:
 
 def _numbers(context: FaultContext, node: Node) -> Iterator[Patch]:
     """Real parameters, one at a time, at the value where the error is least."""
-    names = [*node.attributes, *parameter_places(node)]
+    names = [*node.attributes, *parameter_places(context.candidate, node)]
     for name in dict.fromkeys(names):
         now = current(context, node, name)
         if not isinstance(now, float) or not np.isfinite(now):

@@ -113,7 +113,7 @@ def _inserted(context: FaultContext) -> Iterator[Patch]:
         unary = [Operands(reads=("",))] if counterpart.op in _UNARY else []
         for read in (*unary, *operands(context, counterpart, name)):
             yield from _put_in(context, counterpart.op, name, read)
-    for op in (each for node in context.counterparts for each in _within(node.op)):
+    for op in (each for node in context.counterparts for each in _within(context, node.op)):
         if op not in here:
             yield from _put_in(
                 context,
@@ -169,6 +169,7 @@ def _attributes(context: FaultContext, op: str) -> dict[str, Any]:
     return {}
 
 
-def _within(op: str) -> tuple[str, ...]:
-    """The operators that appear where an operator is decomposed."""
-    return _WITHIN.get(op) or operator_tables(op).implied_operators.get(op, ())
+def _within(context: FaultContext, op: str) -> tuple[str, ...]:
+    """The operators that appear where an operator of the reference is decomposed."""
+    tables = operator_tables(context.reference.framework)
+    return _WITHIN.get(op) or tables.implied_operators.get(op, ())

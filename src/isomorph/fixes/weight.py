@@ -175,9 +175,10 @@ def _matched(wrong: Array, right: Array, axis: int) -> list[int] | None:
 def _biases(context: FaultContext) -> Iterator[Patch]:
     """A bias of the reference, or the one that the difference itself shows, added again."""
     slots = [node for node in neighbors(context, depth=1) if node.op in _BIAS_INPUT]
+    linear = operator_tables(context.candidate.framework).linear_inputs
     for source, bias in (*_known_biases(context), *_shown_bias(context)):
         for node in slots:
-            own = operator_tables(node.native_op).linear_inputs.get(node.native_op)
+            own = linear.get(node.native_op)
             place = _BIAS_INPUT[node.op] if own is None else own[2]
             if place < len(node.inputs) and node.inputs[place]:
                 yield from _raised(context, node, place, source, bias)

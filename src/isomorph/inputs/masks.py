@@ -10,6 +10,8 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from isomorph.registry import operator_tables
+
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
 
@@ -104,8 +106,8 @@ def _turns(graph: Graph, node: Node, tensor: str) -> bool | None:
     if node.op == "Greater" and first and number is not None:
         return False
     if node.op == "Sub" and number == 1:
-        # PyTorch's rsub has its number last, and computes the same.
-        return True if not first or "rsub" in node.native_op else None
+        subtracted = node.native_op in operator_tables(graph.framework).numbers_first
+        return True if not first or subtracted else None
     return None
 
 

@@ -13,7 +13,6 @@ from isomorph.measure.precision import OF_SHAPES
 from isomorph.registry import operator_tables
 
 if TYPE_CHECKING:
-    from isomorph.core.model import Node
     from isomorph.localize.fault_search import Search
     from isomorph.match.tensor_capture import TensorCapture
 
@@ -36,8 +35,10 @@ def _sizes(capture: TensorCapture) -> list[str]:
     """Return integer tensors that depend only on the shapes of the inputs."""
     topology = capture.topology
     of_values = {spec.name for spec in capture.graph.inputs}
+    readers = operator_tables(capture.graph.framework).shape_readers
     for node in capture.graph.nodes:
-        if not _asks_for_a_size(node) and not of_values.isdisjoint(topology.reads(node)):
+        reads_shape = node.op in OF_SHAPES or node.native_op.startswith(readers)
+        if not reads_shape and not of_values.isdisjoint(topology.reads(node)):
             of_values.update(node.outputs)
     return [
         name
@@ -46,8 +47,3 @@ def _sizes(capture: TensorCapture) -> list[str]:
         and name in capture.values
         and capture.values[name].dtype.kind in "iu"
     ]
-
-
-def _asks_for_a_size(node: Node) -> bool:
-    readers = operator_tables(node.native_op).shape_readers
-    return node.op in OF_SHAPES or node.native_op.startswith(readers)

@@ -102,12 +102,13 @@ def jumps(graph: Graph) -> bool:
         if not spec.dtype or spec.dtype.startswith(("float", "bfloat"))
     }
     floats.update(spec.name for spec in graph.inputs if "float" in (spec.dtype or "float"))
+    shapes = (*OF_SHAPES, *operator_tables(graph.framework).shape_readers)
     return any(
         node.op in _STEPS
         or bool(node.bodies)
         or _narrows(graph, node)
         or not (
-            node.op.startswith((*OF_SHAPES, *operator_tables(node.native_op).shape_readers))
+            node.op.startswith(shapes)
             or floats.isdisjoint(node.inputs)
             or floats.issuperset(filter(None, node.outputs))
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
 from isomorph.core.rule_examples import linted_model, node
-from isomorph.registry import tables_of
+from isomorph.registry import operator_tables
 
 
 class CustomDomain:
@@ -33,7 +33,7 @@ class CustomDomain:
     def check(self, linted: LintedModel) -> Iterator[Remark]:
         """One remark for each such node."""
         for each in linted.nodes:
-            kind = tables_of(linted.model.framework).custom(each.native_op)
+            kind = operator_tables(linted.model.framework).custom(each.native_op)
             if kind is not None:
                 yield Remark(
                     code=self.code,

@@ -9,6 +9,7 @@ from typing import Any
 from isomorph.core.digest import constant_of
 from isomorph.core.errors import UsageError
 from isomorph.core.model import Graph, Model, Node, TensorSpec
+from isomorph.core.operator_tables import NO_TABLES
 from toy_framework.program import OPERATORS, SIGNATURE, ToyProgram, read, write
 
 
@@ -20,6 +21,7 @@ class ToyFramework:
     runtime = "toy"
     oracle = "toy_oracle"
     keeps_metadata = False
+    operator_tables = NO_TABLES
 
     def sniff(self, path: Path, head: bytes) -> bool:
         """By content; a file may have any name."""
@@ -73,6 +75,7 @@ def described(program: ToyProgram) -> Graph:
         ),
         tensors={**inputs, **made},
         constants={name: constant_of(name, value) for name, value in program.weights.items()},
+        framework="toy",
     )
 
 

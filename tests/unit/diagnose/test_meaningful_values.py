@@ -32,6 +32,7 @@ def made(op, native, *constants, **attributes):
         nodes=(node,),
         tensors={},
         constants={each.name: each for each in constants},
+        framework="tflite" if native.isupper() else "onnx",
     )
     return graph, node
 

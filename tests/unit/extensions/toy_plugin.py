@@ -20,6 +20,7 @@ from isomorph.core import last_node
 from isomorph.core.errors import RefusedError, UnreadableModelError
 from isomorph.core.lazy import require
 from isomorph.core.model import Graph, Model, Node, TensorSpec
+from isomorph.core.operator_tables import NO_TABLES
 from isomorph.core.trace import Capabilities
 
 GRANDCHILD = "import time; time.sleep(600)"
@@ -105,6 +106,7 @@ DEEDS = {
 class Framework:
     name, extra, runtime, oracle = "toy_plugin", None, "toy_plugin", "toy_plugin_oracle"
     keeps_metadata = False
+    operator_tables = NO_TABLES
 
     def sniff(self, path, head):
         return head.startswith(b"toy_plugin")

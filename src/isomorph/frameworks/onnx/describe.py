@@ -85,6 +85,7 @@ class _Describer:
             quantization=quantization_of(
                 nodes, specs, lambda name: self._read(origins[name]) if name in origins else None
             ),
+            framework="onnx",
         )
 
     def functions(self) -> dict[str, Graph]:

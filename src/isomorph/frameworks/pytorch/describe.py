@@ -30,6 +30,7 @@ def describe(program: Program) -> Graph:
         nodes=tuple(_node(program, step) for step in program.steps),
         tensors={spec.name: spec for spec in tensors.values()},
         constants=_constants(program),
+        framework="pytorch",
     )
 
 

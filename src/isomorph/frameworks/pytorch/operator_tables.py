@@ -16,7 +16,6 @@ def _custom(native: str) -> str | None:
 
 
 TABLES = OperatorTables(
-    owns=lambda native: native.startswith("aten."),
     implied_constants={
         "aten.rsqrt.default": (-0.5, 0.5),
         "aten.log10.default": (math.log(10), 1 / math.log(10)),
@@ -32,6 +31,15 @@ TABLES = OperatorTables(
         "aten.log2.default": ("Log",),
         "aten.log1p.default": ("Log",),
     },
+    clip_bounds={
+        "aten.relu6.default": (0.0, 6.0), "aten.relu6_.default": (0.0, 6.0),
+        "aten.hardtanh.default": (-1.0, 1.0), "aten.hardtanh_.default": (-1.0, 1.0),
+    },
+    numbers_first=frozenset({"aten.rsub.Scalar", "aten.rsub.Tensor"}),
+    filled_where=frozenset(
+        {"aten.masked_fill.Scalar", "aten.masked_fill.Tensor",
+         "aten.masked_fill_.Scalar", "aten.masked_fill_.Tensor"}
+    ),
     shape_readers=("aten.sym_size", "aten.size", "aten.sym_numel", "aten.numel"),
     custom=_custom,
-)
+)  # fmt: skip

@@ -30,6 +30,7 @@ def describe(program: TfProgram, prefix: str = "", depth: int = 0) -> Graph:
         tensors={spec.name: spec for spec in tensors.values()},
         constants=constants,
         quantization=tuple(_quantized(program, prefix)),
+        framework="tensorflow",
     )
 
 

@@ -24,6 +24,7 @@ from isomorph.frameworks.tensorflow.keras_config import (
     refuse_unsafe_archive,
     refuse_unsafe_hdf5,
 )
+from isomorph.frameworks.tensorflow.operator_tables import TABLES
 from isomorph.frameworks.tensorflow.silence_logs import import_tensorflow
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class TensorflowFramework:
     oracle = "tensorflow_oracle"
     keeps_metadata = False
     keeps_float = False
+    operator_tables = TABLES
 
     def sniff(self, path: Path, head: bytes) -> bool:
         """A SavedModel folder, a Keras archive, an HDF5 file or a graph, by content."""

@@ -30,15 +30,8 @@ def describe(program: TfliteProgram) -> Graph:
     specs = dict(graph.tensors)
     for name, index in program.aliases.items():
         specs[name] = spec_of(program.main.tensors[index], name)
-    return Graph(
-        name=graph.name,
-        inputs=graph.inputs,
-        outputs=tuple(specs[name] for name in output_names(program)),
-        nodes=graph.nodes,
-        tensors=specs,
-        constants=graph.constants,
-        quantization=graph.quantization,
-    )
+    outputs = tuple(specs[name] for name in output_names(program))
+    return replace(graph, outputs=outputs, tensors=specs)
 
 
 def output_names(program: TfliteProgram) -> tuple[str, ...]:
@@ -105,6 +98,7 @@ def _graph(
         quantization=tuple(
             _quantization(tensor) for tensor in graph.tensors if tensor.quantization
         ),
+        framework="tflite",
     )
 
 

@@ -12,8 +12,6 @@ def _custom(native: str) -> str | None:
 
 
 TABLES = OperatorTables(
-    # No other framework writes its operators in capitals.
-    owns=str.isupper,
     own_options=True,
     parameter_inputs={
         "TRANSPOSE": {"perm": 1},
@@ -59,5 +57,6 @@ TABLES = OperatorTables(
         "FULLY_CONNECTED": (0, 1, 2),
         "TRANSPOSE_CONV": (2, 1, 3),
     },
+    clip_bounds={"RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0), "RELU_0_TO_1": (0.0, 1.0)},
     custom=_custom,
 )
