@@ -29,10 +29,10 @@ from isomorph.store.tempdirs import TempDirs
 from isomorph.version import VERSION
 from isomorph.workers.worker_pool import WorkerSlot
 
-PATIENCE = 180.0
+IMPORT_SECONDS = 180.0
 """Seconds for one import; a cold tensorflow on a busy machine needs half a minute."""
 
-WORKER_PATIENCE = 60.0
+WORKER_SECONDS = 60.0
 
 # The same package under another name on the index: a build for another device.
 _OTHER_BUILDS = {
@@ -174,7 +174,7 @@ def _distributions() -> Mapping[str, list[str]]:
     return metadata.packages_distributions()
 
 
-def import_in_subprocess(module: str, *, patience: float = PATIENCE) -> str | None:
+def import_in_subprocess(module: str, *, seconds: float = IMPORT_SECONDS) -> str | None:
     """Import in a process of its own: None when that works, else what happened."""
     try:
         done = subprocess.run(
@@ -182,11 +182,11 @@ def import_in_subprocess(module: str, *, patience: float = PATIENCE) -> str | No
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            timeout=patience,
+            timeout=seconds,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return f"did not finish in {patience:g} s"
+        return f"did not finish in {seconds:g} s"
     if done.returncode == 0:
         return None
     if done.returncode < 0:
@@ -224,7 +224,7 @@ def _worker() -> InstallationItem:
     scratch = TempDirs()
     slot = WorkerSlot("doctor", scratch, Limits())
     try:
-        slot.start().exchange({"command": "ping"}, doing="starting", seconds=WORKER_PATIENCE)
+        slot.start().exchange({"command": "ping"}, doing="starting", seconds=WORKER_SECONDS)
     except (IsomorphError, OSError) as error:
         return replace(
             _machine_item("worker", detail=str(error)),

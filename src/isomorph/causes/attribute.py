@@ -38,7 +38,7 @@ Change = tuple[str, Any, Any]
 Trial = tuple["Node | None", tuple[Change, ...], tuple[Edit, ...]]
 """A node, what is changed of it, and the edits that do it."""
 
-_SPOKEN_FOR = frozenset({"Constant", "Cast", "CastLike"})
+_OF_OTHER_CAUSES = frozenset({"Constant", "Cast", "CastLike"})
 """Operators whose parameters are values or types; other causes examine them."""
 _MOVES = frozenset({"Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Gemm", "MatMul",
                     "Conv", "ConvTranspose", "Concat"})  # fmt: skip
@@ -108,7 +108,7 @@ def _trials(context: FaultContext) -> Iterator[Trial]:
     nodes = [
         node
         for node in nodes
-        if node.op not in _SPOKEN_FOR
+        if node.op not in _OF_OTHER_CAUSES
         and (node.attributes or parameter_places(context.candidate, node))
     ]
     nodes = list(PARAMETER_NODES.first(nodes))
@@ -230,7 +230,7 @@ def _flattened(context: FaultContext) -> Diagnosis | None:
 
 def _another_form(context: FaultContext) -> Diagnosis | None:
     """Two formulas of one activation, recognized by what each gives for the same input."""
-    if any(node.op in _SPOKEN_FOR for node in context.nodes):
+    if any(node.op in _OF_OTHER_CAUSES for node in context.nodes):
         return None
     cand, ref = forms(context)
     if cand is None or ref is None:
@@ -308,7 +308,7 @@ def _decomposed(context: FaultContext) -> Iterator[Diagnosis]:
     if one is None and len(context.counterparts) != 1:
         return
     whole = one or context.counterparts[0]
-    if whole.op in _SPOKEN_FOR:
+    if whole.op in _OF_OTHER_CAUSES:
         return
     if not whole.attributes and not node_constants.unmatched(context):
         return

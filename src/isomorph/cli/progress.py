@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.status import Status
     from rich.text import Text
 
-PATIENCE = 2.0
+DELAY_SECONDS = 2.0
 """Seconds before the first progress line."""
 
 LOG_GAP = 5.0
@@ -32,14 +32,14 @@ class Progress:
     def __init__(
         self,
         *,
-        patience: float = PATIENCE,
+        delay: float = DELAY_SECONDS,
         gap: float = LOG_GAP,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._now, self._started = now, now()
         self._step = ""
         self._gap, self._next, self._logged = gap, 0.0, ""
-        self._timer = threading.Timer(patience, self._begin)
+        self._timer = threading.Timer(delay, self._begin)
         self._timer.daemon = True
         self._lock = threading.Lock()
         self._phase, self._detail = "starting", ""

@@ -19,7 +19,7 @@ from isomorph.store.codec import encode
 from isomorph.store.tempdirs import TempDirs
 from isomorph.workers.worker_pool import WorkerSlot
 
-PATIENCE = 1200.0
+TIMEOUT_SECONDS = 1200.0
 """Seconds for one conversion unless the user states others."""
 
 _LOG_CHARACTERS = 4000
@@ -43,7 +43,7 @@ class ConverterWorker:
 
     def __init__(self, *, memory: int | None = None, timeout: float | None = None) -> None:
         self._limits = Limits(memory_bytes=memory or default_worker_memory())
-        self._timeout = timeout or PATIENCE
+        self._timeout = timeout or TIMEOUT_SECONDS
         self._scratch = TempDirs()
         self._slots: dict[str, WorkerSlot] = {}
         self._count = 0

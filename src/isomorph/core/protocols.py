@@ -71,7 +71,7 @@ class SupportsPatch(Protocol):
         """Write a patched copy; never onto the file it came from."""
         ...
 
-    def sketch(self, model: Model, patch: Patch) -> Model:
+    def apply_in_memory(self, model: Model, patch: Patch) -> Model:
         """The patched model in memory, for its oracle to compute a few tensors."""
         ...
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from isomorph.core.report import Experiment
 from isomorph.kernels.softmax import log_softmax, one_hot, softmax
-from isomorph.oracle.noise import SILENT
+from isomorph.oracle.noise import NO_NOISE
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
@@ -42,7 +42,7 @@ def taken_as_one(context: FaultContext) -> tuple[Node, int, bool, Experiment] | 
 def _soft(x: Array, axis: int, op: str) -> Array:
     if op == "Hardmax":
         return one_hot(x, axis)
-    return (log_softmax if op == "LogSoftmax" else softmax)(x, axis, SILENT)
+    return (log_softmax if op == "LogSoftmax" else softmax)(x, axis, NO_NOISE)
 
 
 def _same(one: Array, other: Array) -> bool:

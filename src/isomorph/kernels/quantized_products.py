@@ -15,7 +15,7 @@ from isomorph.kernels.ort.convolution import convolve
 from isomorph.kernels.quantized import centered, centered_weights, declared_dtype, requantize
 from isomorph.kernels.registry import kernel
 from isomorph.oracle.call import Call
-from isomorph.oracle.noise import SILENT, Array
+from isomorph.oracle.noise import NO_NOISE, Array
 
 MICROSOFT = "com.microsoft"
 
@@ -160,7 +160,7 @@ def matmul_integer_to_float(  # noqa: PLR0917
 
 
 def _exact_conv(call: Call, x: Array, w: Array) -> Array:
-    return convolve(replace(call, noise=SILENT), x, w)
+    return convolve(replace(call, noise=NO_NOISE), x, w)
 
 
 def _accumulator(call: Call, units: Array, dtype: Any = np.int32) -> Array:  # noqa: ANN401

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from isomorph.checking.loader import Loader
     from isomorph.conversion.converter_worker import ConverterWorker
 
-_GRAVE = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
+_WORST_FIRST = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 
 
 def lint(
@@ -38,7 +38,7 @@ def lint(
         check = registry.rule(name)
         if name not in ignore and check.code not in ignore:
             remarks += check.check(linted)
-    remarks.sort(key=lambda remark: (_GRAVE.index(remark.severity), remark.code))
+    remarks.sort(key=lambda remark: (_WORST_FIRST.index(remark.severity), remark.code))
     ignored = tuple(Skipped(what=f"check {word}", why="ignored by the user") for word in ignore)
     return Lint(
         model=summarize(model, role="model"),

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from isomorph.oracle.dtypes import HALVES, is_float
-from isomorph.oracle.noise import SILENT, Rounding, generator
+from isomorph.oracle.noise import NO_NOISE, Rounding, generator
 from isomorph.oracle.rounded_constants import rounded_again
 from isomorph.oracle.rounding_rules import disturbed_attributes, stored_noise
 from isomorph.oracle.step import STILL, WIDE
@@ -47,7 +47,7 @@ class RealArithmetic:
 
     def compute(self, step: Step[Any], call: Call, inputs: Sequence[EvalValue]) -> tuple[Any, ...]:
         """The results in float64."""
-        return step.compute(call, step.operands(inputs, WIDE, SILENT))
+        return step.compute(call, step.operands(inputs, WIDE, NO_NOISE))
 
     def constants(
         self, step: Step[Any], call: Call, inputs: Sequence[EvalValue], values: list[EvalValue]
@@ -82,7 +82,7 @@ class NoisyArithmetic:
             random = generator(noise.seed, (*call.site, "attributes"))
             call = replace(call, attributes=disturbed_attributes(call.attributes, random))
         if source is None:
-            return step.compute(call, step.operands(inputs, WIDE, SILENT))
+            return step.compute(call, step.operands(inputs, WIDE, NO_NOISE))
         unit = step.unit(call.dtype) if noise.rounding else 0.0
         source.enter(call.site, unit)
         arrays = step.operands(inputs, WIDE, source)
@@ -104,7 +104,7 @@ class NoisyArithmetic:
         if step.discrete or step.shape_only or not self._moves(step, inputs, values):
             return values
         moved = self.compute(step, call, inputs)
-        still = step.compute(call, step.operands(inputs, STILL, SILENT))
+        still = step.compute(call, step.operands(inputs, STILL, NO_NOISE))
         return step.disturbed_constants(values, moved, still, self.noise)
 
     def _moves(

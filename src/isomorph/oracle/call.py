@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from isomorph.oracle.noise import SILENT, NoiseSource
+from isomorph.oracle.noise import NO_NOISE, NoiseSource
 
 Kernel = Callable[..., Any]
 """Takes a ``Call`` and the inputs by position; returns one array or a tuple of them."""
@@ -30,7 +30,7 @@ class Call:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     outputs: int = 1
     dtype: str | None = None
-    noise: NoiseSource = SILENT
+    noise: NoiseSource = NO_NOISE
     constant: bool = False
     input_dtypes: tuple[str | None, ...] = ()
     site: tuple[Any, ...] = ()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.errors import IsomorphError
-from isomorph.oracle.noise import SILENT
+from isomorph.oracle.noise import NO_NOISE
 from isomorph.oracle.plan import releases_of
 from isomorph.oracle.step import DECLARED, Body, K, Read, Scope, Step
 from isomorph.oracle.value import ABSENT, DEAD, EvalValue, lifted, stored
@@ -98,7 +98,7 @@ class Executor:
     ) -> list[EvalValue]:
         call, declared = step.call(inputs, step.site(scope), constant=False)
         if step.narrow:
-            results = step.compute_declared(call, step.operands(inputs, DECLARED, SILENT))
+            results = step.compute_declared(call, step.operands(inputs, DECLARED, NO_NOISE))
         else:
             results = self.arithmetic.compute(step, call, inputs)
         # What is left behind the outputs are states.
@@ -114,7 +114,7 @@ class Executor:
         self, step: Step[Any], inputs: Sequence[EvalValue], scope: Scope
     ) -> list[EvalValue]:
         call, declared = step.call(inputs, step.site(scope), constant=True)
-        results = step.compute_declared(call, step.operands(inputs, DECLARED, SILENT))
+        results = step.compute_declared(call, step.operands(inputs, DECLARED, NO_NOISE))
         # A kernel gives optional outputs that the node leaves out.
         tags = [step.tag(result, dtype) for result, dtype in zip(results, declared, strict=False)]
         values = [

@@ -99,7 +99,7 @@ CACHE_BYTES = 512 << 20
 """Sizes of sums that are kept between draws, where nothing limits the process to less."""
 
 
-class Silence:
+class NoNoise:
     """No noise: the oracle itself."""
 
     active = False
@@ -308,13 +308,13 @@ def generator(seed: int, site: Any) -> np.random.Generator:  # noqa: ANN401
     return np.random.default_rng(int.from_bytes(mark, "little"))
 
 
-SILENT = Silence()
+NO_NOISE = NoNoise()
 
 
 def feed_source(noise: Noise | None, tensor: Any) -> NoiseSource:  # noqa: ANN401
     """The noise with which a fed array goes onto the grid of a quantized tensor."""
     if noise is None or not noise.quantizers:
-        return SILENT
+        return NO_NOISE
     source = Rounding(noise.seed, quantizers=True)
     source.enter(("fed", tensor), 0.0)
     return source

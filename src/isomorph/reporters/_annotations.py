@@ -12,7 +12,7 @@ from isomorph.core.report import FindingEffect, ModelForm
 if TYPE_CHECKING:
     from isomorph.core.report import Finding, Report
 
-_GRAVE = {
+_LEVELS = {
     FindingEffect.REACHES_OUTPUT: "error",
     FindingEffect.BELOW_ROUNDING: "warning",
     FindingEffect.LATENT: "warning",
@@ -21,8 +21,8 @@ _GRAVE = {
 
 def level(finding: Finding, report: Report) -> str:
     """``error``, ``warning`` or ``note``: what reaches an output of a model that passed warns."""
-    grave = _GRAVE.get(finding.effect, "note")
-    return "warning" if grave == "error" and report.exit_code == 0 else grave
+    level = _LEVELS.get(finding.effect, "note")
+    return "warning" if level == "error" and report.exit_code == 0 else level
 
 
 def accepted(report: Report) -> dict[str, str]:

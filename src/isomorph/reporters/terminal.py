@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 NARROWEST, USUAL = 40, 100
 MOST_NOTES = 6
 _GENERATED = "generated: "
-_DEAREST = 3
+_MOST_PHASES = 3
 
 
 class TerminalReporter:
@@ -234,8 +234,8 @@ def _closing(report: Report) -> str:
 
 def _cost(cost: Cost) -> str:
     """``2.1 s, 3.0 CPU s (oracle 1.4, load 0.9, start 0.5)``: the phases with the most."""
-    dearest = (f"{each.name} {each.cpu:.1f}" for each in cost.phases[:_DEAREST])
-    return f"{cost.wall:.1f} s, {cost.cpu:.1f} CPU s ({', '.join(dearest)})"
+    costliest = (f"{each.name} {each.cpu:.1f}" for each in cost.phases[:_MOST_PHASES])
+    return f"{cost.wall:.1f} s, {cost.cpu:.1f} CPU s ({', '.join(costliest)})"
 
 
 def _origins(report: Report) -> list[str]:

@@ -73,8 +73,8 @@ class InProcessHost:
         """Tensors of the patched model in float64, without writing it."""
         oracle = registry.runtime(registry.framework(model.framework).oracle)
         with guard("trying a patch", file=model.location):
-            sketch = patcher(model).sketch(model, patch)
-            session = oracle.open(sketch, Environment(runtime=oracle.name))
+            patched = patcher(model).apply_in_memory(model, patch)
+            session = oracle.open(patched, Environment(runtime=oracle.name))
             try:
                 return session.run(feeds, fetch)
             finally:

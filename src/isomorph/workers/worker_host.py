@@ -170,9 +170,9 @@ def _end(owner: int, slots: dict[_Place, WorkerSlot], scratch: TempDirs) -> None
     processes = [slot.process for slot in list(slots.values()) if slot.process is not None]
     for process in processes:
         process.terminate()
-    patience = time.monotonic() + GRACE_SECONDS
+    deadline = time.monotonic() + GRACE_SECONDS
     for process in processes:
-        process.stop(grace=max(0.01, patience - time.monotonic()))
+        process.stop(grace=max(0.01, deadline - time.monotonic()))
     scratch.remove()
 
 

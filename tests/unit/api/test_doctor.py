@@ -49,7 +49,7 @@ def test_an_import_may_end_in_any_way(module, text, message):
 
 
 def test_an_import_may_hang(module):
-    trouble = import_in_subprocess(module("import time; time.sleep(60)"), patience=0.5)
+    trouble = import_in_subprocess(module("import time; time.sleep(60)"), seconds=0.5)
     assert trouble == "did not finish in 0.5 s"
 
 

@@ -11,7 +11,7 @@ def test_what_is_quick_prints_nothing(capsys):
 
 def test_what_is_slow_prints_its_phase_outside_a_terminal(capsys):
     clock = [100.0]
-    with Progress(patience=0.01, gap=0.0, now=lambda: clock[0]) as progress:
+    with Progress(delay=0.01, gap=0.0, now=lambda: clock[0]) as progress:
         progress("loading", "a.onnx")
         _until(lambda: progress._begun)
         clock[0] = 112.4
@@ -22,7 +22,7 @@ def test_what_is_slow_prints_its_phase_outside_a_terminal(capsys):
 
 
 def test_a_log_is_not_flooded(capsys):
-    with Progress(patience=0.01, gap=60.0, now=lambda: 0.0) as progress:
+    with Progress(delay=0.01, gap=60.0, now=lambda: 0.0) as progress:
         progress("loading", "a.onnx")
         _until(lambda: progress._begun)
         for number in range(50):
@@ -33,7 +33,7 @@ def test_a_log_is_not_flooded(capsys):
 def test_on_a_terminal_the_line_shows_phase_and_detail(capsys, monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    with Progress(patience=0.01, now=lambda: 7.0) as progress:
+    with Progress(delay=0.01, now=lambda: 7.0) as progress:
         progress.step(3, 5)
         progress("running", "node_[red]7")
         _until(lambda: progress._status is not None)
@@ -44,7 +44,7 @@ def test_on_a_terminal_the_line_shows_phase_and_detail(capsys, monkeypatch):
 
 
 def test_a_phase_after_the_end_is_not_shown(capsys):
-    with Progress(patience=0.01) as progress:
+    with Progress(delay=0.01) as progress:
         _until(lambda: progress._begun)
     capsys.readouterr()
     progress("late", "")

@@ -9,7 +9,7 @@ from onnx import helper
 
 from isomorph.kernels.registry import find
 from isomorph.oracle.call import Call
-from isomorph.oracle.noise import SILENT, Rounding
+from isomorph.oracle.noise import NO_NOISE, Rounding
 
 FLOATS = ("float16", "float32", "bfloat16", "float8_e4m3fn", "float8_e5m2")
 STANDARD = 21
@@ -77,7 +77,7 @@ class OneNode:
         )
         return session.run(None, {})
 
-    def by_kernel(self, noise=SILENT, *, lift=True, constant=False):
+    def by_kernel(self, noise=NO_NOISE, *, lift=True, constant=False):
         function = find(self.domain, self.op, self.version)
         assert function is not None, f"{self.domain} {self.op} has no kernel"
         attributes = {**self._defaults(), **self.attributes}

@@ -23,7 +23,7 @@ from isomorph.kernels.erf import erf
 from isomorph.kernels.windows import windows
 from isomorph.oracle.call import Call
 from isomorph.oracle.dtypes import holds
-from isomorph.oracle.noise import SILENT, Rounding
+from isomorph.oracle.noise import NO_NOISE, Rounding
 
 quick = settings(max_examples=40, deadline=None)
 integers = st.integers(-(2**31), 2**31 - 1)
@@ -36,7 +36,7 @@ def random(*shape, seed=0):
 @pytest.mark.parametrize("base", [-math.inf, -0.0, 0.0, 4.0, math.inf])
 @pytest.mark.parametrize("shape", [(), (3,)])
 def test_a_power_of_a_half_is_no_square_root(base, shape):
-    call = Call(op="Pow", attributes={}, version=15, noise=SILENT)
+    call = Call(op="Pow", attributes={}, version=15, noise=NO_NOISE)
     found = elementwise.power(call, np.full(shape, base), np.array(0.5))
     assert np.shape(found) == shape
     assert all(math.copysign(1, each) == 1 for each in np.ravel(found))
@@ -180,10 +180,10 @@ def test_positions_of_maxima_point_at_them():
 @given(st.lists(st.floats(-50, 50), min_size=1, max_size=8))
 def test_softmax_is_a_distribution_that_ignores_a_shift(values):
     x = np.array(values)
-    y = softmax.softmax(x, 0, SILENT)
+    y = softmax.softmax(x, 0, NO_NOISE)
     assert y.sum() == pytest.approx(1.0)
-    assert np.allclose(y, softmax.softmax(x + 7.0, 0, SILENT), rtol=1e-9)
-    logs = softmax.log_softmax(x, 0, SILENT)
+    assert np.allclose(y, softmax.softmax(x + 7.0, 0, NO_NOISE), rtol=1e-9)
+    logs = softmax.log_softmax(x, 0, NO_NOISE)
     assert np.allclose(np.exp(logs), y, rtol=1e-9)
 
 
@@ -228,7 +228,7 @@ def test_a_recurrent_layer_read_backwards_is_one_read_forwards():
     x, lengths = random(5, 3, 4), np.array([5, 2, 4])
     weights = recurrent.Weights(w=random(6, 4, seed=1), r=random(6, 6, seed=2) / 3)
     start = np.zeros((3, 6))
-    states, last = recurrent.rnn(x, weights, start, SILENT, lengths=lengths)
+    states, last = recurrent.rnn(x, weights, start, NO_NOISE, lengths=lengths)
     assert not states[2:, 1].any()
     assert np.array_equal(last[1], states[1, 1])
     turned = recurrent.reversed_in_time(recurrent.reversed_in_time(x, lengths), lengths)

@@ -6,7 +6,7 @@ import pytest
 from isomorph.kernels.registry import find, load_all
 from isomorph.kernels.softmax import log_softmax
 from isomorph.oracle.call import Call
-from isomorph.oracle.noise import SILENT, UNIT_ROUNDOFF, Rounding
+from isomorph.oracle.noise import NO_NOISE, UNIT_ROUNDOFF, Rounding
 
 load_all()
 
@@ -16,7 +16,7 @@ def disturbed(op, x, **attributes):
     source = Rounding(3)
     source.enter(("node",), UNIT_ROUNDOFF["float32"])
     results = []
-    for noise in (SILENT, source):
+    for noise in (NO_NOISE, source):
         call = Call(op=op, domain="", attributes=attributes, outputs=1, noise=noise)
         results.append(np.asarray(find("", op, 24)(call, x)))
     return results

@@ -23,7 +23,7 @@ _LIGHT = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RuleExample:
+class PatchedGraph:
     """A patched graph for one trial: large weights that nobody changed lie in the original."""
 
     proto: Any
@@ -55,7 +55,7 @@ def patched(model: OnnxModel, patch: Patch) -> OnnxModel:
     return model_of(copy, path=model.path, folder=model.folder, trusted=model.trusted)
 
 
-def sketched(model: OnnxModel, patch: Patch) -> RuleExample:
+def patched_in_memory(model: OnnxModel, patch: Patch) -> PatchedGraph:
     """A copy of the graph alone, good enough to compute a few tensors of it."""
     copy = onnx.ModelProto(ir_version=model.proto.ir_version)
     copy.opset_import.extend(model.proto.opset_import)
@@ -72,7 +72,7 @@ def sketched(model: OnnxModel, patch: Patch) -> RuleExample:
         else:
             graph.initializer.add().CopyFrom(tensor)
     changed = _edit(copy, model, patch)
-    return RuleExample(proto=copy, original=model, kept=frozenset(kept - changed))
+    return PatchedGraph(proto=copy, original=model, kept=frozenset(kept - changed))
 
 
 def _edit(proto: Any, model: OnnxModel, patch: Patch) -> set[str]:  # noqa: ANN401

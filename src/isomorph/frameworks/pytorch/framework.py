@@ -108,11 +108,11 @@ class PytorchFramework:
 
         write_patched(model.native, patch, Path(path))
 
-    def sketch(self, model: Model, patch: Patch) -> Model:
+    def apply_in_memory(self, model: Model, patch: Patch) -> Model:
         """The patched program in memory, for the oracle to try a few tensors of it."""
-        from isomorph.frameworks.pytorch.patch import sketched
+        from isomorph.frameworks.pytorch.patch import patched_in_memory
 
-        return replace(model, native=sketched(model.native, patch))
+        return replace(model, native=patched_in_memory(model.native, patch))
 
     def cut(self, model: Model, piece: Piece, feeds: Arrays, path: Path) -> None:
         """Write a part of the program as an exported program of its own."""

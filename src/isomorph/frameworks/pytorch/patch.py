@@ -31,7 +31,7 @@ Weights = Mapping[str, Any]
 """Tensors by their names in the module's state."""
 
 
-def sketched(model: TorchModel, patch: Patch) -> TorchModel:
+def patched_in_memory(model: TorchModel, patch: Patch) -> TorchModel:
     """The patched program in memory; what no file of this kind could hold is not tried."""
     if not model.cuttable:
         raise _impossible("a module that decides in Python has no program to patch")
@@ -98,7 +98,7 @@ def _fitted(now: Any, value: Any) -> Any:  # noqa: ANN401
 
 def write_patched(model: TorchModel, patch: Patch, path: Path) -> None:
     """The copy: a state where the suffix is that of one, else in the format of the original."""
-    after = sketched(model, patch).program
+    after = patched_in_memory(model, patch).program
     whole = model.complete()
     weights = {
         after.origins.get(name, name): value

@@ -90,11 +90,11 @@ class TensorflowFramework:
 
         write_patched(model.native, model.location, patch, Path(path))
 
-    def sketch(self, model: Model, patch: Patch) -> Model:
+    def apply_in_memory(self, model: Model, patch: Patch) -> Model:
         """The patched program in memory, for the oracle to try a few tensors of it."""
-        from isomorph.frameworks.tensorflow.patch import sketched
+        from isomorph.frameworks.tensorflow.patch import patched_in_memory
 
-        return replace(model, native=sketched(model.native, patch))
+        return replace(model, native=patched_in_memory(model.native, patch))
 
     def cut(self, model: Model, piece: Piece, feeds: Arrays, path: Path) -> None:
         """Write a part of the program, or a body inside it, as a frozen graph of its own."""

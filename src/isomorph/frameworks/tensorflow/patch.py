@@ -20,7 +20,7 @@ _IN_PLACE = (edits.SetAttribute, edits.SetConstant)
 """What can be written into a file that holds layers or functions, and not the graph itself."""
 
 
-def sketched(model: TfModel, patch: Patch) -> TfModel:
+def patched_in_memory(model: TfModel, patch: Patch) -> TfModel:
     """The patched program in memory; what no file of this kind could hold is not tried."""
     kinds = {type(edit).__name__ for edit in patch.edits if not isinstance(edit, _IN_PLACE)}
     if kinds and model.kind != "graph":
@@ -34,7 +34,7 @@ def sketched(model: TfModel, patch: Patch) -> TfModel:
 
 def write_patched(model: TfModel, location: str, patch: Patch, path: Path) -> None:
     """The copy: a graph is written anew, files of layers and functions are changed in place."""
-    after = sketched(model, patch).program
+    after = patched_in_memory(model, patch).program
     if model.kind == "graph":
         with new_file(path) as stream:
             stream.write(graph_def(after).SerializeToString(deterministic=True))

@@ -24,7 +24,7 @@ def patched(program: TfliteProgram, patch: Patch) -> bytes:
     return serialized(model)
 
 
-def sketched(program: TfliteProgram, patch: Patch) -> TfliteProgram:
+def patched_in_memory(program: TfliteProgram, patch: Patch) -> TfliteProgram:
     """The patched program in memory; weights that nobody changed stay where they are."""
     model = _edited(program, patch)
     return read_program(model, program.data, file=_name(program), path=program.path)

@@ -85,11 +85,11 @@ class TfliteFramework:
 
         write(patched(model.native, patch), Path(path), source=model.native.path)
 
-    def sketch(self, model: Model, patch: Patch) -> Model:
+    def apply_in_memory(self, model: Model, patch: Patch) -> Model:
         """The patched model in memory, for the oracle to try a few tensors of it."""
-        from isomorph.frameworks.tflite.edit import sketched
+        from isomorph.frameworks.tflite.edit import patched_in_memory
 
-        return replace(model, native=sketched(model.native, patch))
+        return replace(model, native=patched_in_memory(model.native, patch))
 
     def cut(self, model: Model, piece: Piece, feeds: Arrays, path: Path) -> None:
         """Write a part of the model, or a body inside it, as a flatbuffer of its own."""

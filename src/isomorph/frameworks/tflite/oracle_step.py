@@ -13,7 +13,7 @@ from isomorph.frameworks.tflite.program import ABSENT, TfliteTensor
 from isomorph.kernels.tflite.quantized import Grid, Reach, onto, reals, stored_reals
 from isomorph.oracle.call import Call, Kernel
 from isomorph.oracle.dtypes import is_float, numpy_dtype
-from isomorph.oracle.noise import SILENT, Array
+from isomorph.oracle.noise import NO_NOISE, Array
 from isomorph.oracle.step import Scope, Step, View, as_results
 from isomorph.oracle.value import EvalValue, lifted
 
@@ -108,7 +108,7 @@ class TfliteStep(Step[int]):
         # operator rounds, it rounds on its way onto the grid.
         grounded = any(grid is not None for grid in self.onto)
         silent = grounded and self.op not in NOISY_INSIDE
-        inner = replace(call, noise=SILENT) if silent else call
+        inner = replace(call, noise=NO_NOISE) if silent else call
         results = as_results(self.kernel(inner, *arrays))
         return tuple(self._grounded(place, each, call) for place, each in enumerate(results))
 

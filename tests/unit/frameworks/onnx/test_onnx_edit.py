@@ -215,7 +215,7 @@ def test_declared_types_behind_an_edit_are_forgotten(tmp_path):
 
 
 @pytest.mark.parametrize("external", [False, True])
-def test_a_sketch_reads_large_weights_from_the_original(tmp_path, external):
+def test_a_patched_graph_reads_large_weights_from_the_original(tmp_path, external):
     weight = np.arange(64 * 64, dtype=np.float32).reshape(64, 64)
     proto = onnx.parser.parse_model(
         '<ir_version: 9, opset_import: ["" : 20]> g (float[1,64] x) => (float[1,64] y)'
@@ -228,11 +228,11 @@ def test_a_sketch_reads_large_weights_from_the_original(tmp_path, external):
     x = np.ones((1, 64), np.float32)
 
     def computed(*done):
-        sketch = FRAMEWORK.sketch(model, Patch(summary="", edits=done))
-        assert sum(t.ByteSize() for t in sketch.native.proto.graph.initializer) < weight.nbytes or (
-            done and isinstance(done[0], edits.SetConstant)
-        )
-        session = OnnxOracle().open(sketch, Environment(runtime="onnx_oracle"))
+        patched = FRAMEWORK.apply_in_memory(model, Patch(summary="", edits=done))
+        assert sum(
+            t.ByteSize() for t in patched.native.proto.graph.initializer
+        ) < weight.nbytes or (done and isinstance(done[0], edits.SetConstant))
+        session = OnnxOracle().open(patched, Environment(runtime="onnx_oracle"))
         return session.run({"x": x}, ["y"])["y"]
 
     exact = x.astype(np.float64) @ weight
