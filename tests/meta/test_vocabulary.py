@@ -88,6 +88,37 @@ def test_comments_and_docstrings_are_plain(tracked, root, folder):
     assert not found
 
 
+def messages(source):
+    """The sentences in a Python source; a single word may be a key of an older format."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+            yield node.value
+
+
+def test_messages_are_plain(tracked, root):
+    """In tests a string may hold such a word, to see what becomes of it."""
+    found = {
+        str(path.relative_to(root)): words
+        for path in _modules(tracked, root, "src")
+        if (words := private_prose("\n".join(messages(path.read_text(encoding="utf-8")))))
+    }
+    assert not found
+
+
+def test_the_page_and_the_scripts_are_plain(tracked, root):
+    """What is not Python: TypeScript, styles, data with sentences, and what builds the project."""
+    kinds = {".ts", ".css", ".html", ".json", ".toml", ".txt", ".yml", ""}
+    bundled = root / "src" / "isomorph" / "web" / "page.html"  # built from what is read here
+    read = [path for path in tracked if path.suffix in kinds and path != bundled]
+    assert root / "web" / "src" / "main.ts" in read
+    found = {
+        str(path.relative_to(root)): words
+        for path in read
+        if (words := private_prose(path.read_text(encoding="utf-8")))
+    }
+    assert not found
+
+
 def test_pages_are_plain(tracked, root):
     pages = [path for path in tracked if path.suffix == ".md" and path.name != "CHANGELOG.md"]
     assert {root / "README.md", root / "docs" / "README.md"} <= set(pages)
@@ -117,3 +148,7 @@ def test_the_gate_sees_such_a_name(name):
 )
 def test_the_gate_reads_comments_and_docstrings(text, words):
     assert private_prose("\n".join(prose(text))) == words
+
+
+def test_the_gate_reads_messages():
+    assert private_prose("\n".join(messages("raise E(f'it was told {x}')"))) == {"told"}

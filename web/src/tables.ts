@@ -17,7 +17,7 @@ export function quantization(report: Report): HTMLElement | null {
   return section(
     "quantization",
     "Quantization",
-    "Worst first. Clipped: values beyond the range. Used: the share of the range that values fill. SQNR beside that of an ideal min/max quantiser of the same width. Quanta: steps by which the runtime misses the float64 result of the same operands." + (gains ? " Gain: the share of the outputs' error that goes if this tensor alone stays in float." : ""),
+    "Worst first. Clipped: values beyond the range. Used: the share of the range that values fill. SQNR beside that of an ideal min/max quantizer of the same width. Quanta: steps by which the runtime misses the float64 result of the same operands." + (gains ? " Gain: the share of the outputs' error that goes if this tensor alone stays in float." : ""),
     table(
       ["tensor", "type", "scale", "zero point", "range", "seen", "#clipped", "#used", "#SQNR", "#ideal", "#quanta", ...(gains ? ["#gain"] : []), "parameters"],
       rows.slice(0, MOST_ROWS).map((row) => [
@@ -41,11 +41,11 @@ export function quantization(report: Report): HTMLElement | null {
 }
 
 /** More than a bit of precision behind the ideal. */
-function lost(seen: QuantisedFigure, ideal: QuantisedFigure): boolean {
+function lost(seen: QuantizedFigure, ideal: QuantizedFigure): boolean {
   const [a, b] = [real(seen), real(ideal)];
   return a !== null && b !== null && b - a > 6;
 }
-type QuantisedFigure = Parameters<typeof real>[0];
+type QuantizedFigure = Parameters<typeof real>[0];
 
 /** The error by time step: of the sample looked at, and over a test set. */
 export function steps(report: Report): HTMLElement | null {

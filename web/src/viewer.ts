@@ -46,8 +46,8 @@ export async function viewer(page: HTMLElement, draw: Draw): Promise<void> {
   addEventListener("popstate", () => void route());
   const route = async (): Promise<void> => {
     try {
-      const wish = new URLSearchParams(location.search);
-      const [one, two] = [wish.get("report"), wish.get("compare")?.split(",") ?? []];
+      const query = new URLSearchParams(location.search);
+      const [one, two] = [query.get("report"), query.get("compare")?.split(",") ?? []];
       const listed = await asked<Listed[]>("/reports");
       const only = listed.length === 1 ? listed[0] : undefined;
       if (two.length === 2) await compared(page, two as [string, string], listed);

@@ -110,7 +110,7 @@ class Deadline:
         now = self._now()
         if not self._looked:
             self.sample()
-        # A sample reads a few files for every thread; towards the limit each call takes one.
+        # A sample reads a few files for every thread; toward the limit each call takes one.
         near = self._counted + (now - self._last) >= self.seconds
         if now - self._last < _SAMPLE_SECONDS and not near:
             return
