@@ -57,7 +57,7 @@ def compare_values(reference: Replayed, candidate: Replayed, options: CheckConfi
     ref, cand = recording_of(reference), recording_of(candidate)
     outputs = bind_model_outputs(reference.model, candidate.model, options.bind_outputs)
     left = RecordedValues(model=reference.model, runs=ref.arrays, recorded=True)
-    right = RecordedValues(model=candidate.model, runs=cand.arrays, role="candidate", recorded=True)
+    right = RecordedValues(model=candidate.model, runs=cand.arrays, recorded=True)
     channels = reference.model.channels_last != candidate.model.channels_last
     terms = Terms(
         false_alarm=FALSE_ALARM,

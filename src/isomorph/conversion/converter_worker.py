@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,7 +32,6 @@ class Attempt:
     """The result of one order: a path and notes, or an error with the log."""
 
     path: Path
-    seconds: float
     notes: tuple[str, ...] = ()
     trouble: Trouble | None = None
 
@@ -71,7 +69,6 @@ class ConverterWorker:
             "folder": str(home / "work"),
             "log": str(log),
         }
-        started = time.monotonic()
         try:
             answer = (
                 self._slot(registry.converter(step.converter).worker)
@@ -81,13 +78,10 @@ class ConverterWorker:
                 )
             )
         except IsomorphError as error:
-            return Attempt(
-                path=target, seconds=time.monotonic() - started, trouble=_ended(error, _tail(log))
-            )
-        seconds = time.monotonic() - started
+            return Attempt(path=target, trouble=_ended(error, _tail(log)))
         if not target.exists():
-            return Attempt(path=target, seconds=seconds, trouble=_nothing(step, _tail(log)))
-        return Attempt(path=target, seconds=seconds, notes=tuple(answer["notes"]))
+            return Attempt(path=target, trouble=_nothing(step, _tail(log)))
+        return Attempt(path=target, notes=tuple(answer["notes"]))
 
     def abilities(self, kind: str, name: str) -> Mapping[str, Any]:
         """What a converter or runtime reports that it can do, asked in its worker."""

@@ -172,7 +172,7 @@ class RouteRunner:
                 options=options,
             )
         except IsomorphError as error:
-            return Attempt(path=folder, seconds=0.0, trouble=trouble_of(error))
+            return Attempt(path=folder, trouble=trouble_of(error))
         suffix = registry.converter(step.converter).suffix
         return self.converter_worker.make(step, origin.location, order, f"{self.name}{suffix}")
 

@@ -77,7 +77,6 @@ class Capabilities:
 
     fetch: str = "all"
     feed: str = "all"
-    bodies: bool = False
     noise: bool = False
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 Operands = tuple["Array | None", ...]
 
-SATURATED = "saturated_sums"
-"""The evidence of a finding under which stands at how many places sums saturated."""
 SEVEN_BITS = (
     "quantize the weights again to 7 bits (reduce_range=True) or to uint8, or run on a processor "
     "with VNNI"

@@ -51,8 +51,6 @@ class AttributeEffect:
     tried: int = 0
     trial: Trial | None = None
     output: str | None = None
-    given: bool = False
-    """Whether the given inputs show it."""
     responsible: bool = False
     """Whether the reference's attribute restores the outputs."""
 
@@ -157,7 +155,7 @@ class AttributeExperiment:
             return AttributeEffect(tried=count)
         by = shown if len(shown) == CONFIRMING_INPUTS else moved
         return AttributeEffect(
-            difference=difference, tried=count, given=None in by, responsible=True,
+            difference=difference, tried=count, responsible=True,
             trial=next((each for each in by if each is not None), None),
         )  # fmt: skip
 

@@ -274,7 +274,3 @@ def _ambiguous(spec: TensorSpec, fits: Sequence[TensorSpec], kind: str) -> Usage
         why=f"names differ, and type and shape do not decide it; it could be: {choices}",
         fix=f"state which: --bind-{kind} {example}",
     )
-
-
-def _shape(spec: TensorSpec) -> str:
-    return "any rank" if spec.shape is None else "×".join(str(d) for d in spec.shape) or "scalar"

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 class Comparand(Protocol):
     """What a comparison needs of either side."""
 
-    role: str
     model: Model
     recorded: bool
 

@@ -179,7 +179,6 @@ class EvaluatedModel:
         given = {name: self.feeds[name] for name in tail.inputs if name in self.feeds}
         if "tail" not in self._kept:
             self._kept["tail"] = EvaluatedTail(
-                role=self.role,
                 model=self.model,
                 whole=self,
                 tail=tail,

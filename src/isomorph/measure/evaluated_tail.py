@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 class EvaluatedTail:
     """A model on one sample, as a ``Comparand`` whose rounding is that of its tail."""
 
-    role: str
     model: Model
     whole: EvaluatedModel
     tail: Tail

@@ -82,7 +82,6 @@ class RecordedValues:
     model: Model
     runs: Mapping[str, Array] | None
     evaluated: EvaluatedModel | None = None
-    role: str = "reference"
     recorded: bool = False
     isolated: bool = False
 

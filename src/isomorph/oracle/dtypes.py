@@ -61,8 +61,3 @@ def type_name(array: np.ndarray[Any, Any]) -> str:
 def holds(wide: str, narrow: str) -> bool:
     """Whether every value of float type ``narrow`` is a value of float type ``wide``."""
     return all(w >= n for w, n in zip(_FLOATS[wide], _FLOATS[narrow], strict=True))
-
-
-def machine_epsilon(array: np.ndarray[Any, Any]) -> float:
-    """The spacing of 1.0 in the type the array is held in."""
-    return float(np.finfo(array.dtype).eps)

@@ -11,7 +11,7 @@ from isomorph.measure.evaluated_model import EvaluatedModel
 class Cube:
     """x³ whose exponent may be disturbed: near to three, it makes NaN of negative numbers."""
 
-    capabilities = Capabilities(fetch="all", feed="all", bodies=False, noise=True)
+    capabilities = Capabilities(fetch="all", feed="all", noise=True)
 
     def run(self, feeds, fetch, *, noise=None):
         rough = 0.0 if noise is None else 1e-9 * (noise.seed % 7 + 1)

@@ -78,7 +78,7 @@ def test_ten_thousand_nodes_cross():
     [
         Environment(runtime="r", threads=None, settings={"a": "b"}, facts={"c": "d"}),
         Noise(seed=3, rounding=True, constants=("w", "b")),
-        Capabilities(bodies=True),
+        Capabilities(noise=True),
     ],
     ids=lambda value: type(value).__name__,
 )

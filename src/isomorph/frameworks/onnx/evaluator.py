@@ -49,12 +49,6 @@ class Evaluator(oracle.Evaluator[str]):
         super().__init__(self._onnx)
 
     @property
-    def inputs(self) -> tuple[str, ...]:
-        """The graph's inputs that have no stored value."""
-        graph = self._onnx
-        return tuple(name for name in graph.inputs if not graph.is_stored(name))
-
-    @property
     def outputs(self) -> tuple[str, ...]:
         """The graph's outputs."""
         return self._onnx.outputs

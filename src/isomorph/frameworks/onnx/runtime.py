@@ -78,7 +78,7 @@ class OnnxRuntime:
 class OnnxSession:
     """One loaded model. What only feeds inputs and fetches outputs runs the deployed session."""
 
-    capabilities = Capabilities(fetch="all", feed="all", bodies=False)
+    capabilities = Capabilities(fetch="all", feed="all")
 
     def __init__(
         self,

@@ -50,7 +50,7 @@ def _partial(openvino: Any, spec: TensorSpec) -> Any:  # noqa: ANN401
 class OpenvinoTorchSession:
     """One compiled program, from its inputs to its outputs."""
 
-    capabilities = Capabilities(fetch="outputs", feed="inputs", bodies=False)
+    capabilities = Capabilities(fetch="outputs", feed="inputs")
 
     def __init__(
         self,

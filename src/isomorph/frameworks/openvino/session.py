@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class OpenvinoSession:
     """The deployed model, and single nodes compiled when first asked for."""
 
-    capabilities = Capabilities(fetch="all", feed="all", bodies=False)
+    capabilities = Capabilities(fetch="all", feed="all")
 
     def __init__(
         self,

@@ -42,7 +42,7 @@ KEPT_PIECES = 8
 class TfliteSession:
     """One loaded model. What only feeds inputs and fetches outputs runs the file itself."""
 
-    capabilities = Capabilities(fetch="all", feed="all", bodies=False)
+    capabilities = Capabilities(fetch="all", feed="all")
 
     def __init__(self, model: Model, environment: Environment, settings: Settings) -> None:
         self._program: TfliteProgram = model.native
