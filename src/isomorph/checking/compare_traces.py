@@ -124,9 +124,7 @@ def _judged(divergence: Divergence) -> Divergence:
 def _unjudged(divergence: Divergence) -> Finding:
     name = divergence.candidate_output or ""
     return Finding(
-        rank=0,
         code="UNJUDGED",
-        cause=None,
         status=FindingStatus.SUSPECTED,
         effect=FindingEffect.REACHES_OUTPUT,
         summary=f"output {name!r}: {divergence.reason}",
@@ -142,9 +140,7 @@ def _first_difference(reference: Replayed, candidate: Replayed) -> Iterator[Find
         for name in node.outputs:
             if name in ref and name in cand and not _same(ref[name], cand[name]):
                 yield Finding(
-                    rank=0,
                     code="FIRST_DIFFERENCE",
-                    cause=None,
                     status=FindingStatus.SUSPECTED,
                     effect=FindingEffect.NONE,
                     summary=f"tensor {name!r} of node {node.name!r} ({node.op}) is the first of "

@@ -37,7 +37,6 @@ class Change:
         was, now = self.reference.dtype, self.candidate.dtype
         verb = "takes" if self.kind == "input" else "gives"
         return Finding(
-            rank=0,
             code="INTERFACE",
             tensors=(self.candidate.name,),
             summary=f"{self.kind} {self.candidate.name!r} was {was} and {verb} {now}: "
@@ -131,7 +130,6 @@ class DequantizedPair:
             if share > 0.0:
                 low, high = reach(entry)
                 yield Finding(
-                    rank=0,
                     code="INPUT_CLIPPED",
                     tensors=(name,),
                     summary=f"input {name!r}: {share:.1%} of the values ({sample.origin}) "

@@ -105,10 +105,10 @@ class FaultRecord:
 class Finding:
     """One thing a user should know, with its evidence."""
 
-    rank: int
+    rank: int = 0
     """1 matters most."""
     code: str
-    cause: str | None
+    cause: str | None = None
     status: FindingStatus
     effect: FindingEffect
     summary: str

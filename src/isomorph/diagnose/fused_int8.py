@@ -94,7 +94,6 @@ def _finding(loss: _Loss, count: int) -> Finding:
     node = loss.node
     together = f" of these {count} products" if count > 1 else ""
     return Finding(
-        rank=0,
         code="GUILTY_NODE",
         cause="kernel",
         status=FindingStatus.CONFIRMED,

@@ -128,9 +128,7 @@ def _names(context: FaultContext) -> list[str]:
 def _whole(candidate: EvaluatedModel, trials: Reruns, names: Sequence[str]) -> Finding:
     """The finding about the whole run, where no single node is wrong by itself."""
     finding = Finding(
-        rank=0,
         code="RUN_AS_A_WHOLE",
-        cause=None,
         status=FindingStatus.SUSPECTED,
         effect=FindingEffect.REACHES_OUTPUT,
         summary="the deployed run is off, but no node is by itself",

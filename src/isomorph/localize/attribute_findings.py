@@ -82,7 +82,6 @@ def _finding(difference: AttributeDifference, effect: AttributeEffect) -> Findin
             evidence[Fact.INPUTS] = inputs
             fix += "; to see it, give the JSON report of this check as --inputs"
     return Finding(
-        rank=0,
         code="LATENT",
         cause="attribute",
         status=FindingStatus.CONFIRMED if effect.responsible else FindingStatus.SUSPECTED,

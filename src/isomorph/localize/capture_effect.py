@@ -66,9 +66,7 @@ def _finding(moved: Mapping[str, tuple[float, bool]]) -> Finding:
     right = all(within for _, within in moved.values())
     note = "and the captured run is right" if right else "and neither run is right"
     return Finding(
-        rank=0,
         code="CAPTURE_CHANGED",
-        cause=None,
         status=FindingStatus.CONFIRMED,
         effect=FindingEffect.NONE,
         summary=f"capturing every tensor changed output {names} by {size:.2g}, {note}: what was "

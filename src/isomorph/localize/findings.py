@@ -61,9 +61,7 @@ def _finding(
     ref_nodes = tuple(dict.fromkeys(name for each in faults for name in each.reference_nodes))
     counterpart = reference[ref_nodes[-1]] if ref_nodes else None
     return Finding(
-        rank=0,
         code="GUILTY_NODE",
-        cause=None,
         status=FindingStatus.CONFIRMED
         if all(each.proven for each in faults)
         else FindingStatus.SUSPECTED,

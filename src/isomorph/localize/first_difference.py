@@ -91,9 +91,7 @@ def _of_trace(node: Node, why: str) -> Finding:
 
 def _finding(node: Node, summary: str, fix: str | None = None) -> Finding:
     return Finding(
-        rank=0,
         code="FIRST_APART",
-        cause=None,
         status=FindingStatus.SUSPECTED,
         effect=FindingEffect.REACHES_OUTPUT,
         summary=summary,

@@ -137,7 +137,6 @@ def _latent(node: Node | None, counterpart: Node | None, departure: ProbeDiffere
     like = f"{counterpart.name!r} ({counterpart.op})" if counterpart is not None else "nothing"
     example = _example(departure)
     finding = Finding(
-        rank=0,
         code="LATENT",
         cause="control_flow" if _decides(node) or _decides(counterpart) else "attribute",
         status=FindingStatus.CONFIRMED,

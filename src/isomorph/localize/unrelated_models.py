@@ -65,9 +65,7 @@ def unrelated(reference: Graph, candidate: Graph) -> Finding | None:
     if 2 * _elements(ref_only) <= _elements(ref) or 2 * _elements(cand_only) <= _elements(cand):
         return None
     return Finding(
-        rank=0,
         code="DIFFERENT_NETWORKS",
-        cause=None,
         status=FindingStatus.CONFIRMED,
         effect=FindingEffect.REACHES_OUTPUT,
         summary="these are different networks, not one converted: " + _text(ref_only, cand_only),

@@ -195,7 +195,6 @@ def _finding(difference: ConstantDifference, effect: ConstantEffect, reference: 
             fix += "; to see it, give the JSON report of this check as --inputs"
     tensors = tuple(dict.fromkeys((*filter(None, node.outputs), weight.name)))
     return Finding(
-        rank=0,
         code=CODE,
         cause="weight",
         status=FindingStatus.CONFIRMED if shown else FindingStatus.SUSPECTED,

@@ -220,9 +220,7 @@ class _Samples:
 
 def _finding(code: str, summary: str, tensors: tuple[str, ...] = ()) -> Finding:
     return Finding(
-        rank=0,
         code=code,
-        cause=None,
         status=FindingStatus.CONFIRMED,
         effect=FindingEffect.NONE,
         summary=summary,

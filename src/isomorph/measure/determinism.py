@@ -77,7 +77,6 @@ def nondeterminism_finding(role: str, graph: Graph, outputs: Sequence[str]) -> F
     code = "REFERENCE_NOT_DETERMINISTIC" if role == "reference" else "NONDETERMINISM"
     note = f" (random node: {nodes[0]})" if nodes else ""
     return Finding(
-        rank=0,
         code=code,
         summary=f"two runs of the {role} on the same inputs differ at {', '.join(outputs)}{note}",
         effect=FindingEffect.REACHES_OUTPUT,
@@ -93,7 +92,6 @@ def nondeterminism_finding(role: str, graph: Graph, outputs: Sequence[str]) -> F
 def repeated_rounding_finding(role: str, outputs: Sequence[str]) -> Finding:
     """Report that two runs of one session differ by no more than rounding."""
     return Finding(
-        rank=0,
         code="NONDETERMINISM",
         summary=f"two runs of the {role} on the same inputs are not equal bit for bit at "
         f"{', '.join(outputs)}; rounding explains it",

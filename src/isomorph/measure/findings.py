@@ -337,9 +337,7 @@ def _finding(
     status: FindingStatus = FindingStatus.SUSPECTED,
     **fields: Any,  # noqa: ANN401
 ) -> Finding:
-    return Finding(
-        rank=0, code=code, summary=summary, effect=effect, cause=cause, status=status, **fields
-    )
+    return Finding(code=code, summary=summary, effect=effect, cause=cause, status=status, **fields)
 
 
 def _numbers(part: ErrorTerm | None) -> Mapping[str, Any]:

@@ -95,7 +95,6 @@ def _not_finite(node: Node, name: str, actual: Array, expected: Array) -> Findin
         "its float64 oracle has it, too" if expected_too else "its float64 oracle is finite there"
     )
     return Finding(
-        rank=0,
         code="NOT_FINITE_AS_MEANT" if expected_too else "NOT_FINITE",
         cause=None if expected_too else "precision",
         status=FindingStatus.CONFIRMED,
@@ -109,7 +108,6 @@ def _not_finite(node: Node, name: str, actual: Array, expected: Array) -> Findin
 
 def _lost(node: Node, name: str, ratio: float | None) -> Finding:
     return Finding(
-        rank=0,
         code="PRECISION_LOST",
         cause="precision",
         status=FindingStatus.SUSPECTED,

@@ -88,7 +88,6 @@ def findings(layouts: Sequence[Layout]) -> Iterator[Finding]:
     """Yield one finding for each input in another arrangement."""
     for layout in layouts:
         yield Finding(
-            rank=0,
             code="INPUT_LAYOUT",
             cause="interface",
             status=FindingStatus.CONFIRMED,

@@ -119,7 +119,6 @@ def _matters(
 def _finding(node: Node, name: str, value: Array) -> Finding:
     largest, limit = float(np.max(np.abs(value))), float(np.finfo(np.float16).max)
     return Finding(
-        rank=0,
         code=CODE,
         cause="precision",
         status=FindingStatus.CONFIRMED,

@@ -86,7 +86,6 @@ class Sized:
             place, smallest = _sizes_text(sample), dict(sample.sizes)
         right = ", ".join(agreed)
         yield Finding(
-            rank=0,
             code="SHAPE_DEPENDENT",
             cause="shape",
             status=FindingStatus.CONFIRMED,

@@ -122,11 +122,9 @@ def of_decisions(role: str, graph: Graph, taken: Mapping[str, Array]) -> Iterato
         if node.op == "If" and node.inputs and node.inputs[0] in taken:
             way = "true" if bool(np.all(taken[node.inputs[0]])) else "false"
             yield Finding(
-                rank=0,
                 code="OPEN_DECISION",
                 status=FindingStatus.CONFIRMED,
                 effect=FindingEffect.NONE,
-                cause=None,
                 node=node.name,
                 tensors=(node.inputs[0],),
                 summary=f"{role}: node {node.name!r} decides on {node.inputs[0]!r} by less than "

@@ -248,7 +248,6 @@ def _finding(constant: StoredConstant, size: float, found: Underflow) -> Finding
     reads = f", which node {node.name!r} ({node.op}) reads" if node is not None else ""
     moves = "makes outputs infinite" if math.isinf(size) else f"moves outputs by {100 * size:.2g}%"
     return Finding(
-        rank=0,
         code=CODE,
         cause="precision",
         status=FindingStatus.CONFIRMED,
