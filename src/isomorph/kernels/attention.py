@@ -51,13 +51,13 @@ def attend(
     return Attended(result=result, scores=scores, biased=biased, weights=weights)
 
 
-def heads_apart(x: Array, heads: int) -> Array:
+def split_heads(x: Array, heads: int) -> Array:
     """(batch, length, heads·size) → (batch, heads, length, size)."""
     batch, length, width = x.shape
     return x.reshape(batch, length, heads, width // heads).transpose(0, 2, 1, 3)
 
 
-def heads_together(x: Array) -> Array:
+def join_heads(x: Array) -> Array:
     """(batch, heads, length, size) → (batch, length, heads·size)."""
     batch, heads, length, size = x.shape
     return x.transpose(0, 2, 1, 3).reshape(batch, length, heads * size)
@@ -78,9 +78,9 @@ def attention(  # noqa: PLR0917
     attributes = call.attributes
     joined = q.ndim == 3
     if joined:
-        q = heads_apart(q, int(attributes["q_num_heads"]))
-        k = heads_apart(k, int(attributes["kv_num_heads"]))
-        v = heads_apart(v, int(attributes["kv_num_heads"]))
+        q = split_heads(q, int(attributes["q_num_heads"]))
+        k = split_heads(k, int(attributes["kv_num_heads"]))
+        v = split_heads(v, int(attributes["kv_num_heads"]))
     past = 0 if past_key is None else past_key.shape[2]
     if past_key is not None and past_value is not None:
         k, v = np.concatenate((past_key, k), 2), np.concatenate((past_value, v), 2)
@@ -96,7 +96,7 @@ def attention(  # noqa: PLR0917
         bias=bias,
         softcap=attributes.get("softcap") or 0.0,
     )
-    y = heads_together(done.result) if joined else done.result
+    y = join_heads(done.result) if joined else done.result
     shown = {2: done.biased, 3: done.weights}
     seen = shown.get(attributes.get("qk_matmul_output_mode", 0), done.scores)
     return (y, k, v, seen)[: max(call.outputs, 1)]

@@ -21,8 +21,8 @@ _LEVELS = {
 
 def level(finding: Finding, report: Report) -> str:
     """``error``, ``warning`` or ``note``: what reaches an output of a model that passed warns."""
-    level = _LEVELS.get(finding.effect, "note")
-    return "warning" if level == "error" and report.exit_code == 0 else level
+    usual = _LEVELS.get(finding.effect, "note")
+    return "warning" if usual == "error" and report.exit_code == 0 else usual
 
 
 def accepted(report: Report) -> dict[str, str]:
@@ -76,3 +76,13 @@ def title(report: Report) -> str:
     """Both models by the names of their files."""
     names = [PurePath(model.location).name or model.location for model in report.models]
     return printable(" → ".join(names) or "check", limit=200)
+
+
+def command_text(text: str) -> str:
+    """The message of a workflow command of GitHub, escaped as the runner reads it."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def command_property(text: str) -> str:
+    """The value of a property of a workflow command, escaped as the runner reads it."""
+    return command_text(text).replace(":", "%3A").replace(",", "%2C")

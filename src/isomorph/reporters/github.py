@@ -6,7 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from isomorph.core.escaping import printable
-from isomorph.reporters._annotations import level, place, sentence, title
+from isomorph.reporters._annotations import (
+    command_property,
+    command_text,
+    level,
+    place,
+    sentence,
+    title,
+)
 
 if TYPE_CHECKING:
     from isomorph.core.report import Finding, Report
@@ -60,13 +67,5 @@ def _heading(finding: Finding) -> str:
 
 
 def _command(word: str, properties: dict[str, str], message: str) -> str:
-    listed = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
-    return f"::{word} {listed}::{_data(message)}"
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+    listed = ",".join(f"{key}={command_property(value)}" for key, value in properties.items())
+    return f"::{word} {listed}::{command_text(message)}"

@@ -10,6 +10,7 @@ from typing import Any
 
 from isomorph import registry
 from isomorph.core.lint import Lint, Remark, Severity
+from isomorph.reporters._annotations import command_property, command_text
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _MOST_PLACES = 4
@@ -54,18 +55,11 @@ def github(lint: Lint) -> Iterator[str]:
     """Workflow commands; names from a model are escaped, so that none of them is a command."""
     for remark in lint.remarks:
         file, line = _file(lint, remark)
-        about = f"file={_property(file)},title={remark.code}" + (f",line={line}" if line else "")
+        at_line = f",line={line}" if line else ""
+        about = f"file={command_property(file)},title={remark.code}{at_line}"
         place = f" ({_place(remark)})" if _place(remark) else ""
         text = f"{remark.message}{place}. {remark.advice}"
-        yield f"::{_COMMANDS[remark.severity]} {about}::{_data(text)}"
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+        yield f"::{_COMMANDS[remark.severity]} {about}::{command_text(text)}"
 
 
 def _file(lint: Lint, remark: Remark) -> tuple[str, int | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from isomorph.core.errors import UnreadableModelError
+from isomorph.kernels.attention import join_heads, split_heads
 from isomorph.kernels.registry import kernel, standard
 from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
@@ -40,18 +41,6 @@ def attend(  # noqa: PLR0917
     scores = scores if bias is None else noise.rounded(scores + bias)
     weights = standard(call, "Softmax", scores, version=13, axis=-1)
     return product(call, weights, value), scores
-
-
-def split_heads(x: Array, heads: int) -> Array:
-    """(batch, position, heads·size) as (batch, head, position, size)."""
-    batch, length, width = x.shape
-    return x.reshape(batch, length, heads, width // heads).transpose(0, 2, 1, 3)
-
-
-def join_heads(x: Array) -> Array:
-    """The inverse."""
-    batch, heads, length, size = x.shape
-    return x.transpose(0, 2, 1, 3).reshape(batch, length, heads * size)
 
 
 def mask_bias(call: Call, mask: Array | None, batch: int, length: int, total: int) -> Array | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from isomorph.kernels.ort.attention import join_heads, product, refuse, split_heads
+from isomorph.kernels.attention import join_heads, split_heads
+from isomorph.kernels.ort.attention import product, refuse
 from isomorph.kernels.registry import kernel
 from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array

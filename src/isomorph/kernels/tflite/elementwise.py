@@ -42,7 +42,7 @@ def unary(call: Call, x: Array) -> Array:
     return np.asarray(standard(call, _UNARY[call.op], x, version=13))
 
 
-@kernel("RSQRT", domain=TFLITE)
+@kernel("RSQRT", "STABLEHLO_RSQRT", domain=TFLITE)
 def inverse_root(call: Call, x: Array) -> Array:
     """1/√x: a root and a quotient."""
     y = np.asarray(1.0 / np.sqrt(x), dtype=x.dtype)

@@ -40,13 +40,6 @@ def remainder(call: Call, a: Array, b: Array) -> Array:
     return np.asarray(np.fmod(a, b))
 
 
-@kernel("STABLEHLO_RSQRT", domain=TFLITE)
-def inverse_root(call: Call, x: Array) -> Array:
-    """1/√x."""
-    y = np.asarray(1.0 / np.sqrt(x), dtype=x.dtype)
-    return call.noise.rounded(y, 2.0 * np.abs(y)) if call.noise.active else y
-
-
 @kernel("STABLEHLO_CLAMP", domain=TFLITE)
 def clamp(call: Call, low: Array, x: Array, high: Array) -> Array:
     """Between two bounds."""
