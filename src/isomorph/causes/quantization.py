@@ -11,6 +11,7 @@ from isomorph.core.diagnosis_limits import QUANTIZED_AXES, WASTED_STEPS
 from isomorph.core.fault_context import Certainty, Detail, Diagnosis, FaultContext, FaultSite
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment, Fact
+from isomorph.core.stated_numbers import CLIPPED_SHARE
 from isomorph.diagnose import tensor_grids
 from isomorph.diagnose.experiments import restore_experiment
 from isomorph.diagnose.rounding_ties import rounding_places, ties
@@ -253,7 +254,7 @@ def _range(context: FaultContext) -> tuple[Detail, str]:
     cut = _cut(context)
     shift = float(np.mean(wrong - right)) if right.size else 0.0
     spread = float(np.std(wrong - right)) if right.size else 0.0
-    if cut > 0.01:
+    if cut > CLIPPED_SHARE:
         text = f"the quantizer's range cuts off {cut:.0%} of the values ({low:.3g} … {high:.3g})"
         return Detail.CLIPPED, text
     if abs(shift) > spread:

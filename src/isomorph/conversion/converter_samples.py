@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.errors import UsageError
+from isomorph.core.limits import CALIBRATION_SAMPLES
 from isomorph.inputs import feeds as feeding
 from isomorph.inputs.generate import SAMPLES, generate
 from isomorph.match.binding import bind_inputs
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.inputs.data_sets import DataSet
     from isomorph.inputs.feeds import Sample
-
-MOST_CALIBRATION = 512
-"""Samples that calibrate; ranges hardly move after the first hundreds."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -54,7 +52,7 @@ class SampleSource:
         written: list[str] = []
         for drawn in self.data.samples(self.first.graph.inputs, self.dims):
             for feed in self._fitted(model, drawn.sample.feeds):
-                if len(written) == MOST_CALIBRATION:
+                if len(written) == CALIBRATION_SAMPLES:
                     return tuple(written)
                 written.append(str(_write(folder / f"{len(written):04}.npz", feed)))
         return tuple(written)

@@ -8,10 +8,8 @@ from importlib.util import find_spec
 from isomorph import registry
 from isomorph.core.conversion import AS_IS, WIDTHS, Route, Step
 from isomorph.core.errors import UsageError
+from isomorph.core.limits import ROUTE_STEPS
 from isomorph.core.protocols import Converter
-
-LONGEST = 4
-"""The most hops of a route; longer ones only add errors."""
 
 
 def routes(source: str, target: str, width: str = AS_IS, via: Sequence[str] = ()) -> list[Route]:
@@ -49,7 +47,7 @@ def _paths(
     def walk(path: _Path, place: str, visited: frozenset[str]) -> Iterator[_Path]:
         if place == target and path and path[-1][1] == width:
             yield path
-        if len(path) == LONGEST or (path and path[-1][1] != AS_IS):
+        if len(path) == ROUTE_STEPS or (path and path[-1][1] != AS_IS):
             return
         for converter in known:
             if converter.source != place or (converter.named and converter.name not in via):

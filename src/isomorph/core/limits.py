@@ -340,6 +340,19 @@ UNDERFLOW_ELEMENTS = 4096
 """Elements of a constant in which numbers are looked for that a narrow float type stores as zero.
 Beyond: what such a number moves counts as a difference of the models, never as a loss."""
 
+ROUTE_STEPS = 4
+"""Converters that a route may chain. Beyond: it is not planned, because each step adds errors."""
+
+CALIBRATION_SAMPLES = 512
+"""Samples of a test set that calibrate a quantizer: ranges hardly move after the first hundreds.
+Beyond: a sample does not widen a range, and is compared all the same."""
+
+# How inputs are generated
+
+FOLLOWED_MASK_NODES = 4
+"""Nodes that hand a tensor on and are followed to the range it is compared with. Beyond: it is not
+known to hold lengths, and is drawn as any other integers."""
+
 # What lint looks at
 
 SIGN_STEPS = 12

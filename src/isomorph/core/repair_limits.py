@@ -57,6 +57,11 @@ FLOAT_NEIGHBORS = Limit(
     of="neighboring float32 numbers are tried around a fitted one",
     left_out="float32 numbers farther from a fitted one",
 )
+MATCHED_CHANNELS = Limit(
+    most=4096,
+    of="channels of a weight are matched with those of the reference's",
+    left_out="another order of the channels of a weight that has more",
+)
 ORIGINAL_NODES = Limit(
     most=24,
     of="nodes of the reference are put back by one patch: more would be another model",
@@ -97,3 +102,10 @@ PATCHES_AHEAD = 24
 smallest of those that restored it is measured first."""
 PATCHES_KEPT = 4
 """Patches that restore a fault and are compared by their size. Beyond: as for the proposals."""
+
+NODES_BEFORE_FAULT = 3
+"""Nodes on a path to a fault that a repair may change, where its kind does not need fewer. Beyond:
+a repair farther off is not tried."""
+
+NODES_AFTER_FAULT = 2
+"""Nodes on a path from a fault at which a repair may insert a cast. Beyond: none is tried."""

@@ -183,6 +183,10 @@ UNDERFLOW_CLAMPED = 2.0
 
 onnxruntime's converter to float16 stores one of them, onnxconverter-common's 1e-7, which is two."""
 
+CLIPPED_SHARE = 0.01
+"""Share of the values beyond a quantizer's range from which a finding calls it too narrow; with
+less it is called shifted or coarse. The verdict does not depend on it."""
+
 RELEVANT_SHARE = 0.01
 """Share of the largest effect of one constant that underflows; constants with less are not
 listed. The verdict does not depend on it."""

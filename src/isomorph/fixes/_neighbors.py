@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from isomorph.core.repair_limits import NODES_AFTER_FAULT, NODES_BEFORE_FAULT
+
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
 
 
-def neighbors(context: FaultContext, *, depth: int = 3) -> Iterator[Node]:
+def neighbors(context: FaultContext, *, depth: int = NODES_BEFORE_FAULT) -> Iterator[Node]:
     """The faulty nodes, then the nodes up to ``depth`` before them, nearest first."""
     maker = {name: node for node in context.candidate.nodes for name in node.outputs}
     seen = {node.name for node in context.nodes}
@@ -26,7 +28,7 @@ def neighbors(context: FaultContext, *, depth: int = 3) -> Iterator[Node]:
                 yield node
 
 
-def readers(context: FaultContext, *, depth: int = 2) -> Iterator[Node]:
+def readers(context: FaultContext, *, depth: int = NODES_AFTER_FAULT) -> Iterator[Node]:
     """The nodes up to ``depth`` behind the wrong tensor, nearest first."""
     layer, seen = {context.tensor}, {node.name for node in context.nodes}
     for _ in range(depth):

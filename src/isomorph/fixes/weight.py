@@ -16,6 +16,7 @@ from isomorph.core.patch import (
     SetInput,
     SetQuantization,
 )
+from isomorph.core.repair_limits import MATCHED_CHANNELS
 from isomorph.core.report import Fact
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.folded_constants import folded
@@ -166,7 +167,10 @@ def _matched(wrong: Array, right: Array, axis: int) -> list[int] | None:
     """For each right channel the wrong one nearest to it; None unless each is used once."""
     left = np.moveaxis(wrong.astype(np.float64), axis, 0).reshape(wrong.shape[axis], -1)
     there = np.moveaxis(right.astype(np.float64), axis, 0).reshape(right.shape[axis], -1)
-    if left.shape[0] > 4096 or not np.isfinite(left).all() or not np.isfinite(there).all():
+    if left.shape[0] > MATCHED_CHANNELS.most:
+        MATCHED_CHANNELS.reached()
+        return None
+    if not np.isfinite(left).all() or not np.isfinite(there).all():
         return None
     order = [int(np.argmin(np.mean(np.square(left - row), axis=1))) for row in there]
     return order if sorted(order) == list(range(len(order))) != order else None

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from isomorph.core.limits import FOLLOWED_MASK_NODES
 from isomorph.registry import operator_tables
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def _turns(graph: Graph, node: Node, tensor: str) -> bool | None:
     return None
 
 
-def longest(graph: Graph, tensor: str, *, depth: int = 4) -> int | None:
+def longest(graph: Graph, tensor: str, *, depth: int = FOLLOWED_MASK_NODES) -> int | None:
     """Return the size of the range that lengths are compared with; 0 if that is dynamic."""
     for node in graph.nodes:
         if tensor not in node.inputs:
