@@ -23,7 +23,7 @@ class Cube:
 def test_an_exponent_that_is_rounded_again_excuses_no_nan():
     spec = types.SimpleNamespace(name="y")
     graph = types.SimpleNamespace(
-        inputs=[], outputs=[spec], nodes=[], constants={}, tensors={}, quantization={}
+        inputs=[], outputs=[spec], nodes=[], constants={}, tensors={}, quantization={}, framework=""
     )
     oracle = Cube()
     subject = EvaluatedModel(
