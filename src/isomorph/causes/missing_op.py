@@ -49,25 +49,11 @@ class MissingOp:
 
     def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Count what goes in; then look for operators without a counterpart."""
-        lost = [name for name in context.node.inputs if not name]
         fewer = _live_inputs(context, of_candidate=False) - _live_inputs(context, of_candidate=True)
-        same = [each for each in context.counterparts if each.op == context.node.op]
-        shorter = any(len(each.inputs) > len(context.node.inputs) for each in same)
-        if fewer > 0 and (lost or shorter):
-            experiment = _reconnected(context)
-            certain = bool(lost) or context.node.op in OPTIONAL_INPUTS
-            yield Diagnosis(
-                cause="missing_op",
-                certainty=Certainty.CONFIRMED
-                if experiment is not None
-                else Certainty.VISIBLE
-                if certain
-                else Certainty.POSSIBLE,
-                summary=f"{context.node.op} lacks {fewer} of the inputs that the reference's has",
-                experiments=(experiment,) if experiment is not None else (),
-                fix="connect the missing input",
-            )
-            if experiment is not None or certain:
+        missing = _missing_input(context, fewer) if fewer > 0 else None
+        if missing is not None:
+            yield missing
+            if missing.certainty > Certainty.POSSIBLE:
                 return
         if _unmasked(context):
             yield Diagnosis(
@@ -82,51 +68,73 @@ class MissingOp:
             yield replaced
             return
         absent = _absent(context)
-        if not absent:
-            return
-        experiment = _done_for_it(context, absent)
-        if experiment is None and node_constants.weights(
-            context, node_constants.unmatched(context)
-        ):
-            return  # weights that the reference does not hold are folded or wrong, not missing
-        bias = _bias(context, absent[0]) if experiment is not None else None
-        if bias is not None:
-            yield Diagnosis(
-                cause="weight",
-                certainty=Certainty.CONFIRMED,
-                summary=f"the reference's bias {bias!r} is not added",
-                evidence={"reference_constant": bias, "difference": "dropped"},
-                experiments=(experiment,) if experiment is not None else (),
-                fix=f"add {bias!r}",
-            )
-            return
-        if experiment is None and _in_its_place(context, absent):
-            yield Diagnosis(
-                cause="missing_op",
-                certainty=Certainty.VISIBLE,
-                summary=f"{context.node.op} stands where the reference has {absent[0].op}",
-                evidence={Fact.OPERATORS: [node.op for node in absent]},
-                fix=f"put {absent[0].op} in the place of {context.node.op}",
-            )
-        elif experiment is not None or len(context.counterparts) > len(context.nodes):
-            yield Diagnosis(
-                cause="missing_op",
-                certainty=max(_certainty(absent[0], experiment), _only_passed_on(context, absent)),
-                summary=f"nothing in the candidate does the reference's {absent[0].op}",
-                evidence={Fact.OPERATORS: [node.op for node in absent]},
-                experiments=(experiment,) if experiment is not None else (),
-                fix=f"put {absent[0].op} back",
-                node=_reader(context, absent[0]),
-            )
-        elif fewer > 0:
-            unread = ", ".join(map(repr, _unread(context))) or "something"
-            yield Diagnosis(
-                cause="missing_op",
-                certainty=Certainty.POSSIBLE,
-                summary=f"the reference reads {unread} here, and the candidate does not",
-                evidence={"unread": list(_unread(context))},
-                fix=f"let it read {unread}",
-            )
+        if absent:
+            yield from _missing_operator(context, absent, fewer)
+
+
+def _missing_input(context: FaultContext, fewer: int) -> Diagnosis | None:
+    """The diagnosis for a node that has fewer inputs, or an empty one; None for any other."""
+    lost = [name for name in context.node.inputs if not name]
+    same = [each for each in context.counterparts if each.op == context.node.op]
+    if not lost and not any(len(each.inputs) > len(context.node.inputs) for each in same):
+        return None
+    experiment = _reconnected(context)
+    visible = bool(lost) or context.node.op in OPTIONAL_INPUTS
+    certainty = Certainty.VISIBLE if visible else Certainty.POSSIBLE
+    return Diagnosis(
+        cause="missing_op",
+        certainty=Certainty.CONFIRMED if experiment is not None else certainty,
+        summary=f"{context.node.op} lacks {fewer} of the inputs that the reference's has",
+        experiments=(experiment,) if experiment is not None else (),
+        fix="connect the missing input",
+    )
+
+
+def _missing_operator(
+    context: FaultContext, absent: Sequence[Node], fewer: int
+) -> Iterator[Diagnosis]:
+    """Diagnoses for operators of the reference that nothing in the candidate does."""
+    experiment = _done_for_it(context, absent)
+    if experiment is None and node_constants.weights(context, node_constants.unmatched(context)):
+        return  # weights that the reference does not hold are folded or wrong, not missing
+    bias = _bias(context, absent[0]) if experiment is not None else None
+    if bias is not None:
+        yield Diagnosis(
+            cause="weight",
+            certainty=Certainty.CONFIRMED,
+            summary=f"the reference's bias {bias!r} is not added",
+            evidence={"reference_constant": bias, "difference": "dropped"},
+            experiments=(experiment,) if experiment is not None else (),
+            fix=f"add {bias!r}",
+        )
+        return
+    if experiment is None and _in_its_place(context, absent):
+        yield Diagnosis(
+            cause="missing_op",
+            certainty=Certainty.VISIBLE,
+            summary=f"{context.node.op} stands where the reference has {absent[0].op}",
+            evidence={Fact.OPERATORS: [node.op for node in absent]},
+            fix=f"put {absent[0].op} in the place of {context.node.op}",
+        )
+    elif experiment is not None or len(context.counterparts) > len(context.nodes):
+        yield Diagnosis(
+            cause="missing_op",
+            certainty=max(_certainty(absent[0], experiment), _only_passed_on(context, absent)),
+            summary=f"nothing in the candidate does the reference's {absent[0].op}",
+            evidence={Fact.OPERATORS: [node.op for node in absent]},
+            experiments=(experiment,) if experiment is not None else (),
+            fix=f"put {absent[0].op} back",
+            node=_reader(context, absent[0]),
+        )
+    elif fewer > 0:
+        unread = ", ".join(map(repr, _unread(context))) or "something"
+        yield Diagnosis(
+            cause="missing_op",
+            certainty=Certainty.POSSIBLE,
+            summary=f"the reference reads {unread} here, and the candidate does not",
+            evidence={"unread": list(_unread(context))},
+            fix=f"let it read {unread}",
+        )
 
 
 def _reconnected(context: FaultContext) -> Experiment | None:
