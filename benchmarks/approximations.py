@@ -101,14 +101,14 @@ def _measured(name: str, words: tuple[str, ...], folder: Path) -> dict[str, Any]
             bench = Bench(
                 converter=name, opener=opener, converter_worker=converter_worker, folder=folder
             )
-            cured: dict[str, int] = {}
+            places: dict[str, int] = {}
             for group in groups(usable, TOGETHER):
-                cured |= bench.made(group)
+                places |= bench.made(group)
             errors: dict[str, float | None] = {}
-            for cure in sorted(set(cured.values())):
-                made = {key: usable[key] for key, place in cured.items() if place == cure}
+            for workaround in sorted(set(places.values())):
+                made = {key: usable[key] for key, place in places.items() if place == workaround}
                 for group in groups(made, 4 * TOGETHER):
-                    errors |= bench.errors(group, cure)
+                    errors |= bench.errors(group, workaround)
     finally:
         converter_worker.close()
     judged = {key: error for key, error in errors.items() if error is not None}

@@ -192,7 +192,9 @@ def _row(model: str, trip: RouteResult) -> dict[str, Any]:
         "at": last.step.converter,
         "translation": translation,
         "observed": observed,
-        "cures": [cure.name for cure in last.cures] if last.status != "failed" else [],
+        "workarounds": [workaround.name for workaround in last.workarounds]
+        if last.status != "failed"
+        else [],
         _BELOW: report is not None and whole and _below_rounding(report),
         "reason": _reason(last),
     }
@@ -249,7 +251,7 @@ def _page(rows: list[dict[str, Any]]) -> str:
 
 
 def _cells(row: dict[str, Any]) -> str:
-    notes = [f"cured: {', '.join(row['cures'])}"] if row.get("cures") else []
+    notes = [f"workaround: {', '.join(row['workarounds'])}"] if row.get("workarounds") else []
     notes += ["they differ by less than the first model's rounding"] if row.get(_BELOW) else []
     note = row["reason"] or "; ".join(notes)
     if row["reason"] and row.get("at"):

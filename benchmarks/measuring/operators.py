@@ -53,15 +53,18 @@ class Bench:
         return _halved(forms, look)
 
     def made(self, sides: Mapping[str, Side]) -> dict[str, int]:
-        """Those that the converter converts, each with the place of the cure it needs, or 0."""
+        """Those that the converter converts, each with the place of its workaround, or 0."""
         return _halved(sides, self._converts)
 
-    def errors(self, sides: Mapping[str, Side], cure: int) -> dict[str, float | None]:
+    def errors(self, sides: Mapping[str, Side], workaround: int) -> dict[str, float | None]:
         """How far each is from what it was; None where that could not be judged."""
-        return _halved(sides, lambda some: self._differences(some, self._options()[cure]))
+        return _halved(sides, lambda some: self._differences(some, self._options()[workaround]))
 
     def _options(self) -> list[Mapping[str, str]]:
-        return [{}, *(cure.options for cure in registry.converter(self.converter).cures)]
+        return [
+            {},
+            *(workaround.options for workaround in registry.converter(self.converter).workarounds),
+        ]
 
     def _converts(self, sides: Mapping[str, Side]) -> dict[str, int] | None:
         assert self.converter_worker is not None
@@ -71,7 +74,7 @@ class Bench:
         write_arrays(inputs, arrays)
         specs = self.opener.load(str(model)).graph.inputs
         step = Step(converter=self.converter, source=converter.source, target=converter.target)
-        # A cure changes the result of an operator, so it is tried on one that stands alone.
+        # A workaround changes the result of an operator, so it is tried on one that stands alone.
         every = self._options() if len(sides) == 1 else [{}]
         for place, options in enumerate(every):
             order = Order(source="", target="", example=str(inputs), inputs=specs, options=options)
@@ -107,7 +110,7 @@ class Bench:
         hop = stop.made
         if hop.report is None:
             return None
-        if len(hop.report.outputs) != len(sides) or (hop.cures and len(sides) > 1):
+        if len(hop.report.outputs) != len(sides) or (hop.workarounds and len(sides) > 1):
             return None
         runs = getattr(converter, "proven_as", None) is not None
         found = {

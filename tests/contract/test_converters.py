@@ -39,7 +39,10 @@ def test_a_converter_is_described(converter):
     assert converter.suffix == "" or converter.suffix.startswith(".")
     assert isinstance(converter.rank, int)
     assert isinstance(converter.named, bool)
-    assert all(cure.name and cure.description and cure.options for cure in converter.cures)
+    assert all(
+        workaround.name and workaround.description and workaround.options
+        for workaround in converter.workarounds
+    )
     assert all(isinstance(each, str) and each for each in converter.loses)
 
 

@@ -123,14 +123,20 @@ def test_axes_that_onnx2tf_turns_unasked(models, name):
 def test_names_on_which_onnx2tf_writes_nothing(models, tmp_path):
     done = api.convert(models / "underscored.onnx", tmp_path / "out")
     (hop,) = done.chosen
-    assert (hop.status, [cure.name for cure in hop.cures]) == ("proven", ["plain names"])
+    assert (hop.status, [workaround.name for workaround in hop.workarounds]) == (
+        "proven",
+        ["plain names"],
+    )
     assert any("'_x'" in lost and "'t_x'" in lost for lost in hop.lost)
 
 
 def test_a_recurrent_saved_model_gets_a_fixed_batch(models, tmp_path):
     done = api.convert(models / "lstm", tmp_path / "lstm.tflite")
     (hop,) = done.chosen
-    assert (hop.status, [cure.name for cure in hop.cures]) == ("proven", ["fixed batch"])
+    assert (hop.status, [workaround.name for workaround in hop.workarounds]) == (
+        "proven",
+        ["fixed batch"],
+    )
     assert any("axis 0 is 1 now" in lost for lost in hop.lost)
 
 

@@ -14,7 +14,7 @@ from isomorph.conversion.converter_samples import SampleSource
 from isomorph.conversion.converter_worker import Attempt, ConverterWorker, trouble_of
 from isomorph.conversion.cpu_support import scope
 from isomorph.conversion.lost_metadata import losses
-from isomorph.core.conversion import AS_IS, Cure, Hop, HopStatus, Order, Route, Step, Trouble
+from isomorph.core.conversion import AS_IS, Hop, HopStatus, Order, Route, Step, Trouble, Workaround
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.protocols import ProvenByRuntime
@@ -119,18 +119,22 @@ class RouteRunner:
         return tuple(stop.hop for stop in self._done.values() if stop.hop is not None)
 
     def _hop(self, origin: Stop, step: Step) -> Stop:
-        """Try the step with every known cure in turn, until a result is proven.
+        """Try the step with every known workaround in turn, until a result is proven.
 
-        Where one came out that is divergent, only those cures are left that help against it.
+        Where one came out that is divergent, only those workarounds are left that help against it.
         """
         started = time.monotonic()
         best: Stop | None = None
-        for cure in (None, *self._cures(step)):
-            if cure is not None and not cure.for_divergent and _status(best) == HopStatus.DIVERGENT:
+        for workaround in (None, *self._workarounds(step)):
+            if (
+                workaround is not None
+                and not workaround.for_divergent
+                and _status(best) == HopStatus.DIVERGENT
+            ):
                 continue
-            used = (cure,) if cure is not None else ()
-            self._report_progress(step, cure)
-            attempt = self._attempt(origin, step, cure)
+            used = (workaround,) if workaround is not None else ()
+            self._report_progress(step, workaround)
+            attempt = self._attempt(origin, step, workaround)
             if attempt.trouble is None:
                 stop = self._judged(origin, step, attempt, used, started)
             else:
@@ -146,18 +150,18 @@ class RouteRunner:
     def _options(self, step: Step) -> Mapping[str, str]:
         return {**self.options, **self.particular.get(step.converter, {})}
 
-    def _cures(self, step: Step) -> tuple[Cure, ...]:
-        """The cures that do not contradict the user's options."""
+    def _workarounds(self, step: Step) -> tuple[Workaround, ...]:
+        """The workarounds that do not contradict the user's options."""
         stated = self._options(step)
         return tuple(
-            cure
-            for cure in registry.converter(step.converter).cures
-            if all(stated.get(key, value) == value for key, value in cure.options.items())
+            workaround
+            for workaround in registry.converter(step.converter).workarounds
+            if all(stated.get(key, value) == value for key, value in workaround.options.items())
         )
 
-    def _attempt(self, origin: Stop, step: Step, cure: Cure | None) -> Attempt:
+    def _attempt(self, origin: Stop, step: Step, workaround: Workaround | None) -> Attempt:
         folder = self.converter_worker.folder("inputs")
-        options = {**self._options(step), **(cure.options if cure is not None else {})}
+        options = {**self._options(step), **(workaround.options if workaround is not None else {})}
         try:
             order = Order(
                 source=origin.location,
@@ -181,11 +185,17 @@ class RouteRunner:
         origin: Stop,
         step: Step,
         attempt: Attempt,
-        cures: tuple[Cure, ...],
+        workarounds: tuple[Workaround, ...],
         started: float,
     ) -> Stop:
         """Load the result, and measure it; an unreadable one is a failure of the converter."""
-        hop = Hop(step=step, status=HopStatus.FAILED, seconds=0.0, cures=cures, notes=attempt.notes)
+        hop = Hop(
+            step=step,
+            status=HopStatus.FAILED,
+            seconds=0.0,
+            workarounds=workarounds,
+            notes=attempt.notes,
+        )
         try:
             right = self._open_result(origin, step, attempt.path)
         except IsomorphError as error:
@@ -264,16 +274,16 @@ class RouteRunner:
         started: float,
         hop: Hop | None = None,
     ) -> Stop:
-        tried = self._cures(step)
+        tried = self._workarounds(step)
         hop = hop or Hop(step=step, status=HopStatus.FAILED, seconds=0.0)
-        hop = replace(hop, seconds=time.monotonic() - started, trouble=trouble, cures=tried)
+        hop = replace(hop, seconds=time.monotonic() - started, trouble=trouble, workarounds=tried)
         here = origin or Stop(location="", model=self.first.model)
         return Stop(location=here.location, model=here.model, hop=hop)
 
-    def _report_progress(self, step: Step, cure: Cure | None) -> None:
+    def _report_progress(self, step: Step, workaround: Workaround | None) -> None:
         if self.check_options.on_progress is not None:
             width = f", {step.width}" if step.width != AS_IS else ""
-            again = f", again: {cure.name}" if cure is not None else ""
+            again = f", again: {workaround.name}" if workaround is not None else ""
             self.check_options.on_progress(
                 f"convert: {step.source} → {step.target}{width}{again}", step.converter
             )

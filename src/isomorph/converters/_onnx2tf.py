@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from isomorph.converters._onnx_names import renamed
-from isomorph.core.conversion import Cure, Order
+from isomorph.core.conversion import Order, Workaround
 from isomorph.core.lazy import require
 
 PACKAGES = ("onnx2tf", "tf_keras", "onnx_graphsurgeon", "sng4onnx", "tensorflow")
@@ -17,15 +17,17 @@ INSTALL = (
     "beside 'isomorph[tensorflow]'"
 )
 
-CURES = (
-    Cure(name="fixed batch", description="the batch is fixed at 1", options={"batch": "1"}),
-    Cure(name="not simplified", description="without its simplifier", options={"simplify": "no"}),
-    Cure(
+WORKAROUNDS = (
+    Workaround(name="fixed batch", description="the batch is fixed at 1", options={"batch": "1"}),
+    Workaround(
+        name="not simplified", description="without its simplifier", options={"simplify": "no"}
+    ),
+    Workaround(
         name="plain names",
         description="names that begin with an underscore were changed: TensorFlow takes none",
         options={"names": "plain"},
     ),
-    Cure(
+    Workaround(
         name="pseudo operators",
         description="operators that TFLite has no kernel for are written as formulas near them",
         options={"pseudo": "yes"},

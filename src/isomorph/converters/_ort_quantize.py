@@ -8,30 +8,30 @@ from pathlib import Path
 from typing import Any
 
 from isomorph.converters._onnx_names import renamed
-from isomorph.core.conversion import Cure, Order
+from isomorph.core.conversion import Order, Workaround
 
-UNPREPARED = Cure(
+UNPREPARED = Workaround(
     name="without preparation",
     description="quantized without preprocessing and without declared shapes",
     options={"infer": "no"},
 )
 """For models on which ONNX Runtime's own preparation stumbles."""
 
-RENAMED = Cure(
+RENAMED = Workaround(
     name="plain names",
     description="tensors and nodes inside were given plain names before they were quantized",
     options={"names": "plain"},
 )
 """For models whose names meet those that ONNX Runtime makes up: two tensors become one."""
 
-PER_TENSOR = Cure(
+PER_TENSOR = Workaround(
     name="one scale for each weight",
     description="each weight has one scale for all of its channels",
     options={"channels": "together"},
 )
 """For operator sets and operators that know no scale per channel."""
 
-SEVEN_BITS = Cure(
+SEVEN_BITS = Workaround(
     name="signed weights of 7 bits",
     description="weights are signed and use 7 of their 8 bits, so that no product saturates",
     options={"weights": "7 bits"},
@@ -39,7 +39,7 @@ SEVEN_BITS = Cure(
 )
 """For runtimes that take signed weights only."""
 
-SIGNED = Cure(
+SIGNED = Workaround(
     name="signed weights of 8 bits",
     description="weights are signed and use all 8 bits",
     options={"weights": "signed"},
@@ -47,11 +47,11 @@ SIGNED = Cure(
 )
 """Where 7 bits lose too much; on some CPUs its products saturate, and the check finds that."""
 
-CURES = (UNPREPARED, RENAMED, PER_TENSOR, SEVEN_BITS, SIGNED)
+WORKAROUNDS = (UNPREPARED, RENAMED, PER_TENSOR, SEVEN_BITS, SIGNED)
 
 
 def weight_options(order: Order) -> dict[str, Any]:
-    """How weights are stored: unsigned in 8 bits and channel by channel, unless a cure differs.
+    """How weights are stored: unsigned in 8 bits, channel by channel, unless a workaround differs.
 
     ONNX Runtime multiplies unsigned bytes with signed ones by instructions that saturate on x86
     CPUs without VNNI, and unsigned with unsigned ones exactly on every CPU. Weights of 7 bits do

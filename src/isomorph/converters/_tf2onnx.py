@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 
-from isomorph.core.conversion import Cure
+from isomorph.core.conversion import Workaround
 from isomorph.core.errors import RuntimeFailedError
 
 PACKAGES = ("tensorflow", "tf2onnx")
 INSTALL = "pip install 'isomorph[tensorflow]'"
-CURES = (Cure(name="older opset", description="converted for opset 15", options={"opset": "15"}),)
+WORKAROUNDS = (
+    Workaround(name="older opset", description="converted for opset 15", options={"opset": "15"}),
+)
 
 NEWEST_OPSET = 18
 """The newest that tf2onnx's own operators cover."""

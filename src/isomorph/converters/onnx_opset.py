@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from isomorph.core.conversion import AS_IS, Cure, Order
+from isomorph.core.conversion import AS_IS, Order, Workaround
 from isomorph.core.errors import UsageError
 from isomorph.core.lazy import require
 
@@ -19,8 +19,8 @@ class OnnxOpset:
     install = "pip install isomorph"
     worker = "onnx"
     rank, named = 0, True
-    cures = (
-        Cure(
+    workarounds = (
+        Workaround(
             name="number alone",
             description="only the opset's number was changed: every node is valid there as it is",
             options={"adapt": "no"},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from isomorph.core.conversion import AS_IS, Cure, Order
+from isomorph.core.conversion import AS_IS, Order, Workaround
 from isomorph.core.lazy import require
 
 
@@ -18,7 +18,7 @@ class OnnxSlim:
     install = "pip install 'isomorph[convert]'"
     worker = "onnx"
     rank, named = 0, True
-    cures: tuple[Cure, ...] = ()
+    workarounds: tuple[Workaround, ...] = ()
     loses = ("the names of nodes that were fused or removed",)
 
     def convert(self, order: Order) -> Sequence[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from isomorph.core.conversion import Cure, Order
+from isomorph.core.conversion import Order, Workaround
 from isomorph.core.lazy import require
 
 _QUANTIZERS = ("QuantizeLinear", "DequantizeLinear")
@@ -21,13 +21,13 @@ class OnnxToFloat16:
     install = "pip install isomorph"
     worker = "onnx"
     rank, named = 0, False
-    cures = (
-        Cure(
+    workarounds = (
+        Workaround(
             name="without shapes",
             description="converted without inferring shapes first",
             options={"infer": "no"},
         ),
-        Cure(
+        Workaround(
             name="quantizers as they are",
             description="quantized constants and their scales stay as they are",
             options={"quantizers": "keep"},

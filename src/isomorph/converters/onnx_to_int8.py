@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from isomorph.converters._ort_quantize import CURES, Samples, prepared, weight_options
+from isomorph.converters._ort_quantize import WORKAROUNDS, Samples, prepared, weight_options
 from isomorph.core.conversion import Order
 from isomorph.core.lazy import require
 
@@ -19,7 +19,7 @@ class OnnxToInt8:
     install = "pip install isomorph"
     worker = "onnx"
     rank, named = 0, False
-    cures = CURES
+    workarounds = WORKAROUNDS
     loses = ("values outside the ranges seen in calibration",)
 
     def convert(self, order: Order) -> Sequence[str]:

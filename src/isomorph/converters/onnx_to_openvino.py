@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from isomorph.converters import _openvino
-from isomorph.core.conversion import AS_IS, Cure, Order
+from isomorph.core.conversion import AS_IS, Order, Workaround
 from isomorph.core.lazy import require
 
 
@@ -24,7 +24,7 @@ class OnnxToOpenvino:
     install = "pip install 'isomorph[openvino]'"
     worker = "openvino"
     rank, named = 0, False
-    cures: tuple[Cure, ...] = ()
+    workarounds: tuple[Workaround, ...] = ()
     loses = ("metadata of the ONNX file", "the precision: compile it with the hint f32")
     proven_as = _openvino.PROVEN_AS
 

@@ -21,7 +21,7 @@ class OnnxToTflite:
     packages, install = _onnx2tf.PACKAGES, _onnx2tf.INSTALL
     worker = "onnx2tf"
     rank, named = 0, False
-    cures = _onnx2tf.CURES
+    workarounds = _onnx2tf.WORKAROUNDS
     loses = ("metadata of the ONNX file", "the names of nodes")
 
     def abilities(self) -> dict[str, object]:

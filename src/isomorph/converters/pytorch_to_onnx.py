@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from isomorph.converters._torch_operators import taken
-from isomorph.core.conversion import AS_IS, Cure, Order
+from isomorph.core.conversion import AS_IS, Order, Workaround
 from isomorph.core.lazy import require
 
 
@@ -19,8 +19,8 @@ class PytorchToOnnx:
     install = "pip install 'isomorph[torch]'"
     worker = "pytorch"
     rank, named = 0, False
-    cures = (
-        Cure(
+    workarounds = (
+        Workaround(
             name="unoptimized",
             description="exported without the exporter's own optimizer",
             options={"optimize": "no"},

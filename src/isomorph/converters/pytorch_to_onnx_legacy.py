@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from isomorph.core.conversion import AS_IS, Cure, Order
+from isomorph.core.conversion import AS_IS, Order, Workaround
 from isomorph.core.lazy import require
 from isomorph.core.model import TensorSpec
 
@@ -19,8 +19,10 @@ class PytorchToOnnxLegacy:
     install = "pip install 'isomorph[torch]'"
     worker = "pytorch"
     rank, named = 5, False
-    cures = (
-        Cure(name="older opset", description="exported for opset 13", options={"opset": "13"}),
+    workarounds = (
+        Workaround(
+            name="older opset", description="exported for opset 13", options={"opset": "13"}
+        ),
     )
     loses = ("gradients and training mode", "where in the source a node came from")
 

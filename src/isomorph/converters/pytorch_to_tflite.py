@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from isomorph.converters._torch_operators import taken
-from isomorph.core.conversion import AS_IS, Cure, Order
+from isomorph.core.conversion import AS_IS, Order, Workaround
 from isomorph.core.lazy import require
 
 
@@ -19,7 +19,7 @@ class PytorchToTflite:
     install = "pip install 'isomorph[convert]'"
     worker = "litert"
     rank, named = 0, False
-    cures: tuple[Cure, ...] = ()
+    workarounds: tuple[Workaround, ...] = ()
     loses = ("gradients and training mode", "dynamic axes: every size is that of the example")
 
     def abilities(self) -> dict[str, object]:

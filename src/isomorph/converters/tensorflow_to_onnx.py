@@ -21,7 +21,7 @@ class TensorflowToOnnx:
     packages, install = _tf2onnx.PACKAGES, _tf2onnx.INSTALL
     worker = "tensorflow"
     rank, named = 0, False
-    cures = _tf2onnx.CURES
+    workarounds = _tf2onnx.WORKAROUNDS
     loses = ("gradients and training mode", "layers, losses and custom objects of Keras")
 
     def abilities(self) -> dict[str, object]:

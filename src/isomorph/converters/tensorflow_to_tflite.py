@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from isomorph import registry
-from isomorph.core.conversion import AS_IS, Cure, Order
+from isomorph.core.conversion import AS_IS, Order, Workaround
 
 
 class TensorflowToTflite:
@@ -25,13 +25,13 @@ class TensorflowToTflite:
     install = "pip install 'isomorph[tensorflow]'"
     worker = "tensorflow"
     rank, named = 0, False
-    cures = (
-        Cure(
+    workarounds = (
+        Workaround(
             name="fixed batch",
             description="the batch is fixed at 1: TFLite converts recurrent layers with no other",
             options={"batch": "1"},
         ),
-        Cure(
+        Workaround(
             name="float where needed",
             description="operators without an integer kernel stay in float",
             options={"fallback": "float", "batch": "1"},

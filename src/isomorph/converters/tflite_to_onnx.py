@@ -19,7 +19,7 @@ class TfliteToOnnx:
     packages, install = _tf2onnx.PACKAGES, _tf2onnx.INSTALL
     worker = "tensorflow"
     rank, named = 0, False
-    cures = _tf2onnx.CURES
+    workarounds = _tf2onnx.WORKAROUNDS
     loses = ("metadata and signatures of the flatbuffer",)
 
     def abilities(self) -> dict[str, object]:

@@ -26,7 +26,7 @@ class Order:
 
     ``source`` is a copy of the model, or a ``package.module:factory`` word. ``target`` is to be
     written. ``example`` is an .npz file with one array per input; ``samples`` are more of them, for
-    calibration. ``options`` are what the user or a cure states, as ``opset`` or ``batch``.
+    calibration. ``options`` are what the user or a workaround states, as ``opset`` or ``batch``.
     """
 
     source: str
@@ -40,7 +40,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cure:
+class Workaround:
     """Options that are known to help where a converter fails.
 
     ``for_divergent`` also helps where a model came out that is not the same function.
@@ -117,7 +117,7 @@ class Hop:
     step: Step
     status: HopStatus
     seconds: float
-    cures: tuple[Cure, ...] = ()
+    workarounds: tuple[Workaround, ...] = ()
     notes: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     trouble: Trouble | None = None

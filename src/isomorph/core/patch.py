@@ -339,7 +339,7 @@ class Repair:
     """What ``isomorph fix`` did: the patches, their proof, and where the result lies.
 
     ``output`` is None where nothing was written. ``reason`` describes how it ended.
-    ``session`` is the measured cure of a fault that lies in the run and not in the file;
+    ``session`` are the settings under which the runtime is right, where the file is;
     ``trades`` state node by node what keeping some in float has cost and gained;
     ``advice`` what to change by hand, where no patch can be written;
     ``notes`` what differs from the check of the report that was repaired.

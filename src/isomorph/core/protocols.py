@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from isomorph.core.conversion import Cure, Order
+    from isomorph.core.conversion import Order, Workaround
     from isomorph.core.execution import Switch
     from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
     from isomorph.core.lint import LintedModel, Remark
@@ -293,7 +293,7 @@ class Converter(Protocol):
     """Whether it is used only where the user names it with ``--via``."""
     suffix: str
     """Of what it writes; empty for a folder."""
-    cures: tuple[Cure, ...]
+    workarounds: tuple[Workaround, ...]
     """What is known to help when it fails, in the order to try."""
     loses: tuple[str, ...]
     """What none of its results can keep."""

@@ -1,4 +1,4 @@
-"""What to change by hand, where no patch could be written: the cause and its cure in words."""
+"""What to change by hand, where no patch could be written: each cause, and what corrects it."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def manual_advice(findings: Sequence[Finding], *, patchable: bool) -> Iterator[s
     if named and not patchable:
         yield "models of this framework are not patched; what to change in the source:"
     for finding in named[:_MOST]:
-        cure = f": {finding.fix}" if finding.fix else ""
-        yield f"{finding.node} ({finding.cause}){cure}"
+        correction = f": {finding.fix}" if finding.fix else ""
+        yield f"{finding.node} ({finding.cause}){correction}"
         yield f"  {finding.summary}"
     causes = dict.fromkeys(each.cause for each in findings if each.cause in _AT_THE_SOURCE)
     yield from (_AT_THE_SOURCE[str(cause)] for cause in causes)

@@ -90,7 +90,7 @@ def _hop_lines(word: str, hop: Hop) -> Iterator[str]:
     )
     yield from (f"  note    {note}" for note in hop.notes)
     if hop.status != HopStatus.FAILED:
-        yield from (f"  cure    {cure.description}" for cure in hop.cures)
+        yield from (f"  with    {workaround.description}" for workaround in hop.workarounds)
     yield from (f"  patch   {patch}" for patch in hop.patches)
     if hop.cpus is not None:
         yield f"  holds   {_HOLDS[hop.cpus]}"
@@ -102,8 +102,8 @@ def _hop_lines(word: str, hop: Hop) -> Iterator[str]:
             yield f"  fix     {hop.trouble.fix}"
         if hop.trouble.log:
             yield f"  log     … {_short(_last_words(hop.trouble.log))}"
-        if hop.cures and hop.status == HopStatus.FAILED:
-            yield f"  tried   {', '.join(cure.name for cure in hop.cures)}, to no avail"
+        if hop.workarounds and hop.status == HopStatus.FAILED:
+            yield f"  tried   {', '.join(each.name for each in hop.workarounds)}, to no avail"
     if hop.report is not None:
         yield from _measured(hop.report)
 

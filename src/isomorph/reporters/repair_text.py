@@ -32,7 +32,7 @@ def lines(repair: Repair, *, diff: bool = False) -> Iterator[str]:
         yield from (_trade(each) for each in repair.trades)
     if repair.session is not None:
         yield ""
-        yield f"cure    without {repair.session.name}: {repair.session.flags}"
+        yield f"setting without {repair.session.name}: {repair.session.flags}"
         yield from (f"  code   {line}" for line in repair.session.code)
     yield ""
     yield from (f"before  {_measured_text(each)}" for each in repair.proof.before)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 NARROWEST, USUAL = 40, 100
 _WORD = re.compile(r" *\w+(?: \w+)? {2,}| *\w+ ")
-_WHOLE = ("again ", "cure ", "  code ")
+_WHOLE = ("again ", "setting ", "  code ")
 """Lines with commands are not wrapped, so that they can be copied."""
 
 

@@ -14,9 +14,10 @@ NAMES = {
     "correct": "Correct", "crashes": "Crashes", "exits": "Exits", "raises": "Raises",
     "hangs": "Hangs", "writes_nothing": "WritesNothing", "garbles": "Garbles",
     "downloads": "Downloads",
-    "needs_download": "NeedsDownload", "spoils": "Spoils", "needs_cure": "NeedsCure",
+    "needs_download": "NeedsDownload", "spoils": "Spoils", "needs_workaround": "NeedsWorkaround",
     "wrong": "Wrong", "pushy_failure": "PushyFailure", "pushy_and_wrong": "PushyAndWrong",
-    "absent": "Absent", "unrunnable": "Unrunnable", "wrong_unless_cured": "WrongUnlessCured",
+    "absent": "Absent", "unrunnable": "Unrunnable",
+    "wrong_without_workaround": "WrongWithoutWorkaround",
 }  # fmt: skip
 
 

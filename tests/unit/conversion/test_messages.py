@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from isomorph.conversion.lost_metadata import losses
-from isomorph.core.conversion import Conversion, Cure, Hop, Route, Step, Trouble
+from isomorph.core.conversion import Conversion, Hop, Route, Step, Trouble, Workaround
 from isomorph.core.coverage import Coverage, OutputCoverage
 from isomorph.core.cpu import CpuScope
 from isomorph.core.divergence import Divergence, Verdict
@@ -93,7 +93,9 @@ def test_a_failure_is_shown_with_its_message_and_what_was_tried():
         step=STEP,
         status="failed",
         seconds=3.0,
-        cures=(Cure(name="fixed batch", description="the batch is 1", options={"batch": "1"}),),
+        workarounds=(
+            Workaround(name="fixed batch", description="the batch is 1", options={"batch": "1"}),
+        ),
         trouble=Trouble(code="CONVERTER_FAILED", sentence="it failed", why="x" * 1000, log="a\nb"),
     )
     text = "\n".join(lines(conversion(hop)))

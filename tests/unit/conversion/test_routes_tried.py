@@ -1,4 +1,4 @@
-"""Hop by hop against the first model: other routes tried, wrong results found, cures applied."""
+"""Hop by hop against the first model: other routes, wrong results found, workarounds applied."""
 
 import json
 
@@ -68,22 +68,28 @@ def test_an_invalid_file_is_a_failure_of_its_converter(dense, tmp_path):
 
 
 def test_a_known_cure_is_applied_and_reported(dense, tmp_path):
-    done = api.convert(dense, tmp_path / "cured.onnx", via=("needs_cure",))
+    done = api.convert(dense, tmp_path / "made.onnx", via=("needs_workaround",))
     (hop,) = done.chosen
-    assert [cure.name for cure in hop.cures] == ["medicine"]
+    assert [workaround.name for workaround in hop.workarounds] == ["medicine"]
     assert done.exit_code == 0
 
 
 def test_a_result_that_no_runtime_takes_is_remedied_too(dense, tmp_path):
-    done = api.convert(dense, tmp_path / "cured.onnx", via=("unrunnable",))
+    done = api.convert(dense, tmp_path / "made.onnx", via=("unrunnable",))
     (hop,) = done.chosen
-    assert (hop.status, [cure.name for cure in hop.cures]) == ("proven", ["medicine"])
+    assert (hop.status, [workaround.name for workaround in hop.workarounds]) == (
+        "proven",
+        ["medicine"],
+    )
 
 
 def test_a_divergent_result_gets_the_cures_that_help_against_it(dense, tmp_path):
-    done = api.convert(dense, tmp_path / "cured.onnx", via=("wrong_unless_cured",))
+    done = api.convert(dense, tmp_path / "made.onnx", via=("wrong_without_workaround",))
     (hop,) = done.chosen
-    assert (hop.status, [cure.name for cure in hop.cures]) == ("proven", ["truth"])
+    assert (hop.status, [workaround.name for workaround in hop.workarounds]) == (
+        "proven",
+        ["truth"],
+    )
     assert done.exit_code == 0
 
 

@@ -68,16 +68,16 @@ def test_an_opset_that_there_is_no_adapter_for_is_a_number_alone_where_nodes_all
     converter = registry.converter("onnx_opset")
     with pytest.raises(RuntimeError, match="Relu"):
         converter.convert(order(options={"opset": "13"}))
-    (cure,) = converter.cures
-    cured = order(options={"opset": "13", **cure.options})
-    converter.convert(cured)
-    assert onnx.load(cured.target).opset_import[0].version == 13
-    assert checked(cured).verdict == "equivalent"
+    (workaround,) = converter.workarounds
+    changed = order(options={"opset": "13", **workaround.options})
+    converter.convert(changed)
+    assert onnx.load(changed.target).opset_import[0].version == 13
+    assert checked(changed).verdict == "equivalent"
 
 
 def test_a_node_that_an_opset_lacks_is_not_called_valid_there(order):
-    (cure,) = registry.converter("onnx_opset").cures
-    given = order(options={"opset": "16", **cure.options})
+    (workaround,) = registry.converter("onnx_opset").workarounds
+    given = order(options={"opset": "16", **workaround.options})
     model = onnx.load(given.source)
     model.graph.node.append(helper.make_node("LayerNormalization", ["s", "a"], ["n"], name="norm"))
     onnx.save(model, given.source)
@@ -116,15 +116,15 @@ def test_narrower(order, name):
 @pytest.mark.parametrize("name", ["onnx_to_float16", "onnx_to_int8", "onnx_to_dynamic"])
 def test_every_cure_leaves_the_same_function(order, name, saturates):
     converter = registry.converter(name)
-    for cure in converter.cures:
-        asked = order(width=name.removeprefix("onnx_to_"), options=cure.options)
+    for workaround in converter.workarounds:
+        asked = order(width=name.removeprefix("onnx_to_"), options=workaround.options)
         converter.convert(asked)
         report = checked(asked)
-        if saturates and cure.options == {"weights": "signed"}:
+        if saturates and workaround.options == {"weights": "signed"}:
             assert report.verdict == "divergent"
             assert "saturate at 16 bits" in report.findings[0].summary
         else:
-            assert report.verdict == "degraded", cure.name
+            assert report.verdict == "degraded", workaround.name
 
 
 @pytest.mark.parametrize("name", ["onnx_to_int8", "onnx_to_dynamic"])

@@ -13,7 +13,7 @@ from pathlib import Path
 import onnx
 from onnx import numpy_helper
 
-from isomorph.core.conversion import Cure
+from isomorph.core.conversion import Workaround
 
 
 class _Strange:
@@ -22,7 +22,7 @@ class _Strange:
     packages, install = ("onnx",), "pip install onnx"
     worker = "strange"
     rank, named = 0, True
-    cures, loses = (), ("dignity",)
+    workarounds, loses = (), ("dignity",)
 
     def convert(self, order):
         sys.stdout.write(f"{self.name} is at work\n")
@@ -108,9 +108,11 @@ class Spoils(_Strange):
         return notes
 
 
-class NeedsCure(_Strange):
-    name = "needs_cure"
-    cures = (Cure(name="medicine", description="with medicine", options={"medicine": "yes"}),)
+class NeedsWorkaround(_Strange):
+    name = "needs_workaround"
+    workarounds = (
+        Workaround(name="medicine", description="with medicine", options={"medicine": "yes"}),
+    )
 
     def convert(self, order):
         if order.options.get("medicine") != "yes":
@@ -118,8 +120,8 @@ class NeedsCure(_Strange):
         return super().convert(order)
 
 
-class Unrunnable(NeedsCure):
-    """Without its cure it writes a file that can be read, and that no runtime takes."""
+class Unrunnable(NeedsWorkaround):
+    """Without its workaround it writes a file that can be read, and that no runtime takes."""
 
     name = "unrunnable"
 
@@ -160,13 +162,15 @@ class Absent(_Strange):
     packages, install = ("nonesuch_package",), "pip install nonesuch"
 
 
-class WrongUnlessCured(Wrong):
-    """Its result is wrong unless it is cured; a cure for failures alone changes nothing."""
+class WrongWithoutWorkaround(Wrong):
+    """Wrong without its workaround; one that is for failures alone changes nothing."""
 
-    name = "wrong_unless_cured"
-    cures = (
-        Cure(name="placebo", description="with a placebo", options={"placebo": "yes"}),
-        Cure(name="truth", description="in truth", options={"truth": "yes"}, for_divergent=True),
+    name = "wrong_without_workaround"
+    workarounds = (
+        Workaround(name="placebo", description="with a placebo", options={"placebo": "yes"}),
+        Workaround(
+            name="truth", description="in truth", options={"truth": "yes"}, for_divergent=True
+        ),
     )
 
     def convert(self, order):
