@@ -16,7 +16,7 @@ from pathlib import Path
 
 import isomorph
 from isomorph import registry
-from isomorph.core.patch import SCHEMA as REPAIR_SCHEMA
+from isomorph.core.repair import SCHEMA as REPAIR_SCHEMA
 from isomorph.core.report import SCHEMA, Report
 from isomorph.diagnose.explain import codes, explain
 from isomorph.reporters._schema import field_docs, json_schema

@@ -16,7 +16,7 @@ from isomorph.core.budgets import stated_budgets
 if TYPE_CHECKING:
     from isomorph.api.option_keywords import PairKeywords
     from isomorph.api.options import Progress
-    from isomorph.core.patch import Repair
+    from isomorph.core.repair import Repair
 
 
 def fix(

@@ -10,7 +10,7 @@ from isomorph.cli.option_groups import InputFlags, LoadFlags, PairFlags, RepairF
 from isomorph.cli.parameters import Argument, Option
 
 if TYPE_CHECKING:
-    from isomorph.core.patch import Repair
+    from isomorph.core.repair import Repair
 
 
 def fix(

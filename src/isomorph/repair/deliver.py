@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from isomorph import registry
 from isomorph.core.errors import UsageError
 from isomorph.core.limits import noted_limits
-from isomorph.core.patch import Applied, Patch, Repair
+from isomorph.core.patch import Patch
 from isomorph.core.protocols import SupportsPatch
+from isomorph.core.repair import Applied, Repair
 from isomorph.repair.keep_float import keep_float
 from isomorph.repair.proof import with_limits
 from isomorph.repair.repair import repair

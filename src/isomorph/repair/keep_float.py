@@ -17,7 +17,8 @@ import numpy as np
 
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError, UsageError
-from isomorph.core.patch import Applied, Patch, Proof, Repair, Trade
+from isomorph.core.patch import Patch
+from isomorph.core.repair import Applied, Proof, Repair, Trade
 from isomorph.core.repair_limits import FLOAT_NODES, FLOAT_TRIES
 from isomorph.core.report import Finding, FindingEffect, FindingStatus
 from isomorph.inputs.feeds import carried_over

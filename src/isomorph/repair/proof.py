@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from isomorph.core.divergence import Verdict
-from isomorph.core.patch import Measured, MeasuredOutput
+from isomorph.core.repair import Measured, MeasuredOutput
 
 if TYPE_CHECKING:
     from isomorph.core.divergence import Divergence
     from isomorph.core.limits import Limit
-    from isomorph.core.patch import Repair
+    from isomorph.core.repair import Repair
     from isomorph.core.report import Report
     from isomorph.inputs.feeds import Sample
 

@@ -13,7 +13,8 @@ from isomorph.checking.check import check_pair
 from isomorph.checking.config import CheckConfig
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
-from isomorph.core.patch import Applied, Patch, Proof, RaiseOpset, Repair
+from isomorph.core.patch import Patch, RaiseOpset
+from isomorph.core.repair import Applied, Proof, Repair
 from isomorph.core.repair_limits import REPAIR_ATTEMPTS, REPAIR_ROUNDS
 from isomorph.core.stated_numbers import MUCH_WORSE
 from isomorph.repair import targets

@@ -12,8 +12,8 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from isomorph import registry
-from isomorph.core.patch import SessionOption
 from isomorph.core.protocols import HasSwitches, WritesSettingsCode
+from isomorph.core.repair import SessionOption
 from isomorph.core.report import Fact
 from isomorph.repair.proof import GOOD, trusted
 from isomorph.sessions.model_handle import ModelHandle

@@ -11,12 +11,14 @@ import numpy as np
 
 from isomorph.core.constraints import Count, Keys
 from isomorph.core.divergence import Verdict
-from isomorph.core.patch import SCHEMA, EditBody, Measured, SessionOption, Trade
+from isomorph.core.patch import EditBody
+from isomorph.core.repair import SCHEMA, Measured, SessionOption, Trade
 from isomorph.reporters.repair_text import edit_words
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
-    from isomorph.core.patch import Applied, Edit, Repair
+    from isomorph.core.patch import Edit
+    from isomorph.core.repair import Applied, Repair
 
 _MOST_VALUES = 256
 """Arrays up to this size are written out; of larger ones shape, type and digest."""

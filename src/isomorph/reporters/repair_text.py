@@ -10,7 +10,8 @@ import numpy as np
 from isomorph.core import patch as edits
 
 if TYPE_CHECKING:
-    from isomorph.core.patch import Edit, Measured, Repair, Trade
+    from isomorph.core.patch import Edit
+    from isomorph.core.repair import Measured, Repair, Trade
 
 _MOST_VALUES = 4
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from isomorph.core.coverage import InputKind
 from isomorph.core.errors import UsageError
-from isomorph.core.patch import SCHEMA as REPAIR_SCHEMA
+from isomorph.core.repair import SCHEMA as REPAIR_SCHEMA
 from isomorph.core.report import SCHEMA, ModelForm, Report
 from isomorph.core.untrusted_json import read_json
 from isomorph.store.codec import from_document

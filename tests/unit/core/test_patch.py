@@ -7,7 +7,8 @@ import pytest
 
 from isomorph.core import patch as edits
 from isomorph.core.divergence import Verdict
-from isomorph.core.patch import EDITS, Measured, Patch, Proof, Repair
+from isomorph.core.patch import EDITS, Patch
+from isomorph.core.repair import Measured, Proof, Repair
 
 GOOD = Measured(origin="given", verdict=Verdict.EQUIVALENT, reason="the same")
 BAD = replace(GOOD, verdict=Verdict.DIVERGENT)
