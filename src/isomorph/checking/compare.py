@@ -19,9 +19,9 @@ from isomorph.core.report import Skipped
 from isomorph.core.stated_numbers import MANY_DRAWS
 from isomorph.measure import findings as output_findings
 from isomorph.measure.compare import Comparison, Terms, compare
+from isomorph.measure.draws_needed import doubtful
 from isomorph.measure.output_layout import Arrangeable
 from isomorph.measure.spread import FALSE_ALARM
-from isomorph.measure.verdict import doubtful
 
 if TYPE_CHECKING:
     from isomorph.checking.config import CheckConfig

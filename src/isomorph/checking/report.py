@@ -18,8 +18,8 @@ from isomorph.core.report import Binding, Report, Skipped
 from isomorph.inputs import feeds as feeding
 from isomorph.localize.attribute_diff import with_likely_nodes
 from isomorph.measure import findings as output_findings
+from isomorph.measure.draws_needed import most_draws
 from isomorph.measure.spread import FALSE_ALARM
-from isomorph.measure.verdict import most_draws
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:

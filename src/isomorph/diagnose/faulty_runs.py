@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
+from isomorph.measure.draws_needed import loss_in_doubt
 from isomorph.measure.findings import misshapen
-from isomorph.measure.verdict import loss_in_doubt
 
 if TYPE_CHECKING:
     from isomorph.core.report import Finding

@@ -14,6 +14,12 @@ from isomorph.core.report import Binding
 from isomorph.core.stated_numbers import DRAWS, MANY_DRAWS
 from isomorph.match.binding import PATH
 from isomorph.measure.comparand import Comparand, unmatched_constants
+from isomorph.measure.draws_needed import (
+    beyond_doubt,
+    settled_but_for_translation,
+    values_in_doubt,
+    widened_by_few_draws,
+)
 from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.measure.integer_outputs import judged_as_integers
 from isomorph.measure.output_layout import (
@@ -27,15 +33,7 @@ from isomorph.measure.parallel import allowances, evaluate_all, evaluate_tails
 from isomorph.measure.precision import jumps, lower_precision, quantized, requantized, widths
 from isomorph.measure.spread import Spread, merged
 from isomorph.measure.underflow import Underflow, explained, underflow
-from isomorph.measure.verdict import (
-    Evidence,
-    Question,
-    beyond_doubt,
-    decide,
-    settled_but_for_translation,
-    values_in_doubt,
-    widened_by_few_draws,
-)
+from isomorph.measure.verdict import Evidence, Question, decide
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array

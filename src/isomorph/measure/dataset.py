@@ -14,13 +14,13 @@ from isomorph.core.errors import RuntimeFailedError, UsageError
 from isomorph.core.limits import MOST_EXAMINED
 from isomorph.core.report import Binding, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.core.trace import flatten
+from isomorph.measure.draws_needed import doubtful
 from isomorph.measure.evaluated_model import flattened
 from isomorph.measure.output_layout import Arrangeable
 from isomorph.measure.output_order import nearest
 from isomorph.measure.sample_stats import Record
 from isomorph.measure.screening import FINE, Judge
 from isomorph.measure.spread import FALSE_ALARM
-from isomorph.measure.verdict import doubtful
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array, Arrays

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from isomorph.core.divergence import Judgment, Verdict
+from isomorph.measure.draws_needed import beyond_doubt
 from isomorph.measure.findings import of_outputs
 from isomorph.measure.moments import Moments
 from isomorph.measure.spread import Spread, threshold
-from isomorph.measure.verdict import Evidence, Question, beyond_doubt, decide
+from isomorph.measure.verdict import Evidence, Question, decide
 from isomorph.oracle.draw_accumulator import DrawAccumulator
 
 U = 2.0**-24

@@ -1,0 +1,105 @@
+"""Whether more draws of noise could change the verdict on a pair of outputs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from isomorph.core.divergence import Divergence, ErrorTerm, Verdict
+from isomorph.measure.spread import comfortable, hopeless, threshold
+
+
+def beyond_doubt(divergence: Divergence, false_alarm: float, *, smooth: bool = False) -> bool:
+    """Whether more draws could not change the verdict.
+
+    In a graph that is not ``smooth`` noise rarely does much, and few draws may not have shown it.
+    """
+    parts = [part for part in _parts(divergence) if part is not None]
+    if divergence.verdict is Verdict.DEGRADED:
+        parts = [p for p in (divergence.intended_loss, divergence.execution_candidate) if p]
+    elif divergence.verdict is Verdict.DIVERGENT:
+        return smooth and all(
+            _comfortable(part, false_alarm) or _hopeless(part, false_alarm) for part in parts
+        )
+    elif divergence.verdict is not Verdict.EQUIVALENT:
+        return False
+    return all(_comfortable(part, false_alarm) for part in parts)
+
+
+def settled_but_for_translation(divergence: Divergence, false_alarm: float) -> bool:
+    """Whether the outputs are equivalent beyond doubt, whatever the allowance is."""
+    if divergence.verdict is not Verdict.EQUIVALENT:
+        return False
+    parts = _parts(replace(divergence, translation=None))
+    return all(_comfortable(part, false_alarm) for part in parts if part is not None)
+
+
+def values_in_doubt(divergence: Divergence) -> bool:
+    """Whether a value that no draw reached decides: wider draws show if rounding reaches it."""
+    parts = [part for part in _parts(divergence) if part is not None]
+    return any(p.budget.uncovered > 0 or p.budget.ratio == math.inf for p in parts)
+
+
+def widened_by_few_draws(divergence: Divergence, false_alarm: float) -> bool:
+    """Whether an error is within its budget only because few draws widen the threshold."""
+    for part in _parts(divergence):
+        if part is None or not part.within or part.budget.freedom is None:
+            continue
+        limit = threshold(part.distance.elements, false_alarm)
+        ratio, used = part.budget.ratio or 0.0, part.budget.threshold or limit
+        if ratio * used > limit:
+            return True
+    return False
+
+
+def doubtful(divergence: Divergence, false_alarm: float) -> bool:
+    """Whether the loss exceeds the budget of few draws, but maybe not that of many."""
+    run = divergence.execution_candidate
+    return loss_in_doubt(divergence, false_alarm) and run is not None and run.within
+
+
+def loss_in_doubt(divergence: Divergence, false_alarm: float) -> bool:
+    """Whether the loss of the graph alone, without its run, is in doubt."""
+    loss = divergence.intended_loss
+    if divergence.verdict is not Verdict.DIVERGENT or loss is None or loss.within:
+        return False
+    ratio = loss.budget.ratio
+    return ratio is not None and math.isfinite(ratio) and not _hopeless(loss, false_alarm)
+
+
+def most_draws(divergences: Sequence[Divergence]) -> int:
+    """Return the largest number of draws of any output."""
+    parts = [
+        part
+        for each in divergences
+        for part in (each.rounding, each.observed, each.intended_loss, each.execution_candidate)
+    ]
+    drawn = [part.budget.draws for part in parts if part is not None and part.budget.draws]
+    return max(drawn, default=0)
+
+
+def _parts(divergence: Divergence) -> tuple[ErrorTerm | None, ...]:
+    return (
+        divergence.translation, divergence.rounding, divergence.observed, divergence.intended_loss,
+        divergence.execution_reference, divergence.execution_candidate,
+    )  # fmt: skip
+
+
+def _comfortable(part: ErrorTerm, false_alarm: float) -> bool:
+    ratio, draws = part.budget.ratio, part.budget.draws
+    if ratio is None or not draws:
+        return True
+    if part.budget.uncovered:
+        return False
+    freedom = math.inf if part.budget.freedom is None else part.budget.freedom
+    return ratio <= comfortable(draws, part.distance.elements, freedom, false_alarm)
+
+
+def _hopeless(part: ErrorTerm, false_alarm: float) -> bool:
+    ratio, draws = part.budget.ratio, part.budget.draws
+    # Infinite is a misplaced NaN or integer: more draws show if noise causes it.
+    if ratio is None or not draws:
+        return False
+    freedom = math.inf if part.budget.freedom is None else part.budget.freedom
+    return hopeless(draws, part.distance.elements, freedom, false_alarm) <= ratio < math.inf
