@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Change:
     """One input or output whose number format differs between reference and candidate."""
 
-    kind: str
+    kind: Literal["input", "output"]
     reference: TensorSpec
     candidate: TensorSpec
     grids: tuple[Quantization | None, Quantization | None]
@@ -221,7 +221,7 @@ def _bound(
 
 
 def _changes(
-    kind: str,
+    kind: Literal["input", "output"],
     left: Sequence[TensorSpec],
     right: Sequence[TensorSpec],
     bound: Sequence[Binding],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array, Environment
@@ -18,14 +18,11 @@ LOG_LINES = "log lines"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Switch:
-    """One optimization or kernel of a runtime, and the settings that disable it.
-
-    ``kind`` is ``optimizer``, ``kernel`` or ``precision``.
-    """
+    """One optimization or kernel of a runtime, and the settings that disable it."""
 
     name: str
     settings: Mapping[str, str]
-    kind: str = "optimizer"
+    kind: Literal["optimizer", "kernel", "precision"] = "optimizer"
 
 
 def _no_switches(_settings: Mapping[str, str]) -> tuple[Switch, ...]:

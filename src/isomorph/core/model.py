@@ -21,7 +21,8 @@ class TensorSpec:
     """What is declared of one tensor.
 
     ``dtype`` is a NumPy or ml_dtypes name, or ``string``. ``shape`` is None where even the
-    rank is unknown. ``kind`` is ``tensor``, ``sequence``, ``optional`` or ``map``.
+    rank is unknown. ``kind`` is ``tensor``, ``sequence``, ``optional``, ``map``, or a framework's
+    word for what holds no numbers (``resource``).
     """
 
     name: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,8 +75,8 @@ class Noise:
 class Capabilities:
     """What a session can do; localization reports what it could not do."""
 
-    fetch: str = "all"
-    feed: str = "all"
+    fetch: Literal["all", "outputs"] = "all"
+    feed: Literal["all", "inputs"] = "all"
     noise: bool = False
 
 
