@@ -11,13 +11,7 @@ from isomorph.converters._onnx_names import renamed
 from isomorph.core.conversion import Order, Workaround
 from isomorph.core.lazy import require
 
-PACKAGES = ("onnx2tf", "tf_keras", "onnx_graphsurgeon", "sng4onnx", "tensorflow")
-INSTALL = (
-    "pip install --no-deps onnx2tf==1.28.8 tf_keras onnx_graphsurgeon sne4onnx sng4onnx, "
-    "beside 'isomorph[tensorflow]'"
-)
-
-WORKAROUNDS = (
+_WORKAROUNDS = (
     Workaround(name="fixed batch", description="the batch is fixed at 1", options={"batch": "1"}),
     Workaround(
         name="not simplified", description="without its simplifier", options={"simplify": "no"}
@@ -39,6 +33,25 @@ _PSEUDO = "replace_to_pseudo_operators"
 
 # It wants this file for every input of four axes, from the network unless it is already there.
 _PICTURES = "calibration_image_sample_data_20x128x128x3_float32.npy"
+
+
+class Onnx2tf:
+    """What both converters of this package share."""
+
+    source = "onnx"
+    packages = ("onnx2tf", "tf_keras", "onnx_graphsurgeon", "sng4onnx", "tensorflow")
+    install = (
+        "pip install --no-deps onnx2tf==1.28.8 tf_keras onnx_graphsurgeon sne4onnx sng4onnx, "
+        "beside 'isomorph[tensorflow]'"
+    )
+    worker = "onnx2tf"
+    rank, named = 0, False
+    workarounds = _WORKAROUNDS
+    loses = ("metadata of the ONNX file", "the names of nodes")
+
+    def abilities(self) -> dict[str, object]:
+        """Operators with a module of their own."""
+        return {"operators": operators()}
 
 
 def operators() -> list[str]:

@@ -10,21 +10,12 @@ from isomorph.core.conversion import AS_IS, Order
 from isomorph.core.errors import RuntimeFailedError
 
 
-class OnnxToTensorflow:
+class OnnxToTensorflow(_onnx2tf.Onnx2tf):
     """onnx2tf; the SavedModel's outputs are a dict, so their order is lost and their names stay."""
 
     name = "onnx_to_tensorflow"
-    source, target, suffix = "onnx", "tensorflow", ""
+    target, suffix = "tensorflow", ""
     widths = frozenset({AS_IS})
-    packages, install = _onnx2tf.PACKAGES, _onnx2tf.INSTALL
-    worker = "onnx2tf"
-    rank, named = 0, False
-    workarounds = _onnx2tf.WORKAROUNDS
-    loses = ("metadata of the ONNX file", "the names of nodes")
-
-    def abilities(self) -> dict[str, object]:
-        """Operators with a module of their own."""
-        return {"operators": _onnx2tf.operators()}
 
     def convert(self, order: Order) -> Sequence[str]:
         """Write the folder; onnx2tf logs why there is no SavedModel in it, and ends well."""

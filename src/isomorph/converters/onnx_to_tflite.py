@@ -12,21 +12,12 @@ from isomorph.core.errors import RuntimeFailedError
 _ENDINGS = {AS_IS: "_float32", "float16": "_float16", "dynamic": "_dynamic_range_quant"}
 
 
-class OnnxToTflite:
+class OnnxToTflite(_onnx2tf.Onnx2tf):
     """onnx2tf; integers that need calibration are left to TensorFlow's own converter."""
 
     name = "onnx_to_tflite"
-    source, target, suffix = "onnx", "tflite", ".tflite"
+    target, suffix = "tflite", ".tflite"
     widths = frozenset({AS_IS, "float16", "dynamic"})
-    packages, install = _onnx2tf.PACKAGES, _onnx2tf.INSTALL
-    worker = "onnx2tf"
-    rank, named = 0, False
-    workarounds = _onnx2tf.WORKAROUNDS
-    loses = ("metadata of the ONNX file", "the names of nodes")
-
-    def abilities(self) -> dict[str, object]:
-        """Operators with a module of their own."""
-        return {"operators": _onnx2tf.operators()}
 
     def convert(self, order: Order) -> Sequence[str]:
         """Let it write all it writes, and keep the file of the wanted width."""
