@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -99,7 +99,9 @@ def _activates(node: Node) -> bool:
     return any(_ACTIVATION.search(str(value)) for value in node.attributes.values())
 
 
-def _signature(node: Node, graph: Graph) -> Signature:
+def _signature(node: Node, graph: Graph, functions: Mapping[str, Graph] | None = None) -> Signature:
+    """Return the operator of a node and what its attributes, constants and bodies hold."""
+    functions = graph.functions if functions is None else functions
     values = set(_plain(list(node.attributes.values())))
     for name in node.inputs:
         constant = graph.constants.get(name)
@@ -107,8 +109,9 @@ def _signature(node: Node, graph: Graph) -> Signature:
         # Integers are axes and sizes, a single float is a bound; several floats are weights.
         if constant is not None and stored and ("float" not in constant.dtype or len(stored) == 1):
             values |= set(_plain(list(stored)))
-    for body in node.bodies.values():
-        values |= {f"{op} {_short(inner)}" for op, inner in _all(body)}
+    called = functions.get(node.native_op)
+    for body in (*node.bodies.values(), *([called] if called is not None else [])):
+        values |= {f"{op} {_short(inner)}" for op, inner in _all(body, functions)}
     return node.op, frozenset(values)
 
 
@@ -117,9 +120,9 @@ def _short(values: frozenset[float | str]) -> str:
     return hashlib.blake2b("\n".join(sorted(map(str, values))).encode(), digest_size=16).hexdigest()
 
 
-def _all(body: Graph) -> Iterator[Signature]:
+def _all(body: Graph, functions: Mapping[str, Graph]) -> Iterator[Signature]:
     for node in body.nodes:
-        yield _signature(node, body)
+        yield _signature(node, body, functions)
 
 
 def _plain(values: list[Any]) -> Iterator[float | str]:

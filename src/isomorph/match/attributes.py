@@ -73,7 +73,10 @@ def attribute_differences(reference: Model, candidate: Model) -> list[AttributeD
     Between two frameworks only single numbers are compared, those that have one meaning in both.
     """
     one_framework = reference.framework == candidate.framework
-    return list(_differences(reference.graph, candidate.graph, one_framework, None))
+    functions = reference.graph.functions, candidate.graph.functions
+    found = _differences(reference.graph, candidate.graph, one_framework, None, functions)
+    # A function that is called twice is one function.
+    return list({(id(each.node), each.name): each for each in found}.values())
 
 
 def first_difference(node: Node, counterpart: Node) -> AttributeDifference | None:
@@ -83,17 +86,23 @@ def first_difference(node: Node, counterpart: Node) -> AttributeDifference | Non
     return next(chain(found, _in_bodies(node, counterpart, one_framework, None)), None)
 
 
+_Functions = tuple[Mapping[str, "Graph"], Mapping[str, "Graph"]]
+"""The functions that nodes call, by their operator: those of the reference and the candidate."""
+_NONE: _Functions = ({}, {})
+
+
 def _differences(
     reference: Graph,
     candidate: Graph,
     one_framework: bool,  # noqa: FBT001
     holder: Node | None,
+    functions: _Functions,
 ) -> Iterator[AttributeDifference]:
     for node, counterpart in _paired(reference, candidate, one_framework):
         ranks = {"expected": _rank(counterpart, reference), "actual": _rank(node, candidate)}
         for each in _of_nodes(node, counterpart, ranks, one_framework=one_framework):
             yield replace(each, holder=holder)
-        yield from _in_bodies(node, counterpart, one_framework, holder)
+        yield from _in_bodies(node, counterpart, one_framework, holder, functions)
 
 
 def _in_bodies(
@@ -101,10 +110,16 @@ def _in_bodies(
     counterpart: Node,
     one_framework: bool,  # noqa: FBT001
     holder: Node | None,
+    functions: _Functions = _NONE,
 ) -> Iterator[AttributeDifference]:
-    for key, body in node.bodies.items():
-        if key in counterpart.bodies:
-            yield from _differences(counterpart.bodies[key], body, one_framework, holder or node)
+    """Yield the differences inside bodies, and inside the functions that the two nodes call."""
+    pairs = [(counterpart.bodies.get(key), body) for key, body in node.bodies.items()]
+    called = functions[1].get(node.native_op)
+    if called is not None:
+        pairs.append((functions[0].get(counterpart.native_op), called))
+    for other, body in pairs:
+        if other is not None:
+            yield from _differences(other, body, one_framework, holder or node, functions)
 
 
 def _paired(
