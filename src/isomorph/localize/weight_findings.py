@@ -70,7 +70,8 @@ def compared_constants(
     for difference in (each for group in groups for each in group[:MOST_SUSPECT_CONSTANTS]):
         effect = suspects.effect(difference)
         if not suspects.counts(difference, effect):
-            if difference.inside and effect.effect is Effect.NOT_REACHED:
+            limit = difference.isolation is Isolation.ONLY_LIMIT
+            if (difference.inside or limit) and effect.effect is Effect.NOT_REACHED:
                 not_shown.append(_not_shown(difference, effect))
             continue
         findings.append(_finding(difference, effect, sides[0]))
@@ -101,7 +102,7 @@ class _Suspects:
         """What the difference does on the inputs that are tried."""
         if self._experiment is None:
             return ConstantEffect(effect=Effect.NOT_REACHED)
-        if not difference.inside:
+        if difference.replaceable:
             return self._experiment.effect(difference)
         # Nothing is put in for a constant of a body: one search answers for all of them.
         self._in_bodies = self._in_bodies or self._experiment.effect(difference)
@@ -111,7 +112,7 @@ class _Suspects:
         """Whether it makes another function, and the runs do not judge it already."""
         if effect.effect is Effect.REFUTED:
             return False
-        if difference.inside and effect.given and effect.divergent:
+        if not difference.replaceable and effect.given and effect.divergent:
             return False  # the runs show a fault already, and nothing says that it is this one
         known_otherwise = difference.sole or difference.isolation is not Isolation.UNKNOWN
         if known_otherwise and not difference.certain:
@@ -121,7 +122,12 @@ class _Suspects:
             return effect.divergent or self._by_place(difference, effect)
         unseen = self._experiment is not None and effect.effect is Effect.NOT_REACHED
         sure = difference.certain and (unseen or not self._many)
-        if difference.alone and not difference.inside and self._experiment is not None and not sure:
+        if (
+            difference.alone
+            and difference.replaceable
+            and self._experiment is not None
+            and not sure
+        ):
             sure = self._experiment.reads_same_data(difference, self._sides)
         return sure or effect.divergent
 
@@ -135,12 +141,14 @@ class _Suspects:
 
 
 def _not_shown(difference: ConstantDifference, effect: ConstantEffect) -> Skipped:
-    return Skipped(
-        what="constants",
-        why=f"constant {difference.weight.name!r} is in a body and holds other numbers than "
-        f"the reference's {difference.reference[0]!r}; none of {effect.tried} inputs tried "
-        "shows a difference, and how far apart the numbers are was not compared",
+    where = "is in a body and holds" if difference.inside else "is a limit and holds"
+    text = (
+        f"constant {difference.weight.name!r} {where} other numbers than the reference's "
+        f"{difference.reference[0]!r}; none of {effect.tried} inputs tried shows a difference"
     )
+    if difference.inside:
+        text += ", and how far apart the numbers are was not compared"
+    return Skipped(what="constants", why=text)
 
 
 def _left_out(suspects: Sequence[ConstantDifference]) -> Skipped:
@@ -186,6 +194,11 @@ def _finding(difference: ConstantDifference, effect: ConstantEffect, reference: 
         "effect": effect.effect.value,
     }
     fix = f"give {weight.name!r} the values of the reference's {difference.reference[0]!r}"
+    if difference.shared:
+        fix = (
+            f"give {node.name!r} a constant of its own with the values of the reference's "
+            f"{difference.reference[0]!r}"
+        )
     if effect.trial is not None:
         evidence[Fact.REACHED_BY] = effect.trial.recipe
         if effect.output is not None:

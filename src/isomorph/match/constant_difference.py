@@ -16,6 +16,7 @@ from isomorph.match.structural_constants import Isolation
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.match.blocked_weights import BlockedDifference
+    from isomorph.match.merged_weights import MergedWeight
     from isomorph.match.small_constants import ChangedConstant
     from isomorph.match.structural_constants import PlacedConstant
     from isomorph.match.tables import TableDifference
@@ -42,6 +43,8 @@ class ConstantDifference:
     certain: bool = True
     inside: bool = False
     """Whether it is in a body, where its value cannot be replaced."""
+    shared: bool = False
+    """Whether other nodes read the same constant, and need the numbers that it has."""
     alone: bool = False
     """Whether all other constants of both graphs are equal."""
     sole: bool = False
@@ -52,6 +55,11 @@ class ConstantDifference:
     """How many rows of a table are missing at its end."""
     store: Callable[[Array], Array] | None = field(default=None, repr=False)
     """Packs real values as they are stored, where integers are packed in blocks."""
+
+    @property
+    def replaceable(self) -> bool:
+        """Whether its value can be replaced for an experiment."""
+        return not self.inside and not self.shared
 
     @property
     def count(self) -> int:
@@ -94,7 +102,12 @@ class Suspect:
 
     @classmethod
     def in_place_of(
-        cls, found: ChangedConstant | PlacedConstant | BlockedDifference | TableDifference
+        cls,
+        found: ChangedConstant
+        | PlacedConstant
+        | BlockedDifference
+        | TableDifference
+        | MergedWeight,
     ) -> Suspect:
         """Create a suspect that is identified by its use or its position."""
         return cls(

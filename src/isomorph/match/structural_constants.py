@@ -105,12 +105,7 @@ def _compared(
     grown = _more_rows(weight, source)
     if grown is None and [n for n in weight.shape if n > 1] != [n for n in source.shape if n > 1]:
         return None
-    if (
-        grown is None
-        and weight.dtype == source.dtype
-        and "float" not in weight.dtype
-        and _one_grid(weight, source)
-    ):
+    if grown is None and _rounded_by_none(weight, source):
         return _exact(reference, candidate, weight, source)
     actual, expected = candidate.real(weight), reference.real(source)
     if actual is None or expected is None or actual.dtype.kind != "f":
@@ -147,6 +142,14 @@ def _more_rows(weight: StoredWeight, source: StoredWeight) -> int | None:
     return axis
 
 
+def _rounded_by_none(weight: StoredWeight, source: StoredWeight) -> bool:
+    """Whether both hold integers, booleans or strings that stand for the same numbers."""
+    if "float" in weight.dtype or "float" in source.dtype:
+        return False
+    plain = weight.grid is None and source.grid is None
+    return plain or (weight.dtype == source.dtype and _one_grid(weight, source))
+
+
 def _one_grid(weight: StoredWeight, source: StoredWeight) -> bool:
     """Whether both have the same quantization, or none."""
     if weight.grid is None or source.grid is None:
@@ -157,19 +160,20 @@ def _one_grid(weight: StoredWeight, source: StoredWeight) -> bool:
 def _exact(
     reference: Weights, candidate: Weights, weight: StoredWeight, source: StoredWeight
 ) -> PlacedConstant | None:
-    """Compare integers, booleans and strings of one type, which no conversion rounds."""
+    """Compare integers, booleans and strings, which no conversion rounds."""
     roles = {role_of(candidate, weight.name), role_of(reference, source.name)}
     actual, expected = candidate.stored_array(weight.name), reference.stored_array(source.name)
     if Role.UNKNOWN in roles or actual is None or expected is None or actual.size != expected.size:
         return None
     actual, expected = actual.reshape(weight.shape), expected.reshape(weight.shape)
     beyond = np.asarray(actual != expected, bool)
-    if Role.ROWS in roles and actual.dtype.kind == "i":
+    if Role.ROWS in roles and actual.dtype.kind in "iu":
         beyond &= (actual < 0) == (expected < 0)  # a row may be counted from the end
-    if actual.dtype.kind in "iub":
-        real = candidate.real(weight), reference.real(source)
-    else:
+    real: tuple[Array | None, Array | None] = actual, expected
+    if not {actual.dtype.kind, expected.dtype.kind} <= set("iub"):
         real = np.zeros(actual.shape), np.zeros(actual.shape)
+    elif weight.grid is not None or not any(map(_exceeds_float64, (actual, expected))):
+        real = candidate.real(weight), reference.real(source)
     if real[0] is None or real[1] is None:
         return None
     return PlacedConstant(
@@ -181,6 +185,12 @@ def _exact(
         ),
         isolation=Isolation.UNKNOWN, exact=True,
     )  # fmt: skip
+
+
+def _exceeds_float64(values: Array) -> bool:
+    """Whether float64 cannot tell some of these integers from their neighbors."""
+    beyond = 2 ** (np.finfo(np.float64).nmant + 1)
+    return values.dtype.kind in "iu" and bool(np.any((values > beyond) | (values < -beyond)))
 
 
 def _weight(side: Weights, name: str) -> StoredWeight | None:

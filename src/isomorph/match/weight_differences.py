@@ -35,6 +35,7 @@ from isomorph.match.folded_weights import (
     ScaledKernel,
     effective_rank,
 )
+from isomorph.match.merged_weights import merged_weights
 from isomorph.match.small_constants import changed_constants
 from isomorph.match.sole_counterpart import sole_counterpart
 from isomorph.match.split_products import SplitProduct, split_from, split_products
@@ -100,6 +101,7 @@ class _Comparison:
                 found.append(difference_from(weight, actual, suspects[weight.name]))
         found += self._in_blocks({each.weight.name for each in found})
         found += self._in_tables({each.weight.name for each in found})
+        found += self._merged()
         found += self._in_place({each.weight.name for each in found})
         found += self._without_equal({each.weight.name for each in found})
         return self._with_sole(found)
@@ -131,6 +133,14 @@ class _Comparison:
             for each in table_differences(self.reference, self.candidate)
             if each.weight.name not in known
             and (suspect := replace(Suspect.in_place_of(each), evidence=("value", "structure")))
+        ]
+
+    def _merged(self) -> list[ConstantDifference]:
+        """Return weights that are read in place of others that differ in few elements."""
+        return [
+            replace(difference_from(each.weight, each.actual, suspect), shared=True)
+            for each in merged_weights(self.reference, self.candidate, self._taken)
+            if (suspect := replace(Suspect.in_place_of(each), evidence=("value",)))
         ]
 
     def _in_place(self, known: set[str]) -> list[ConstantDifference]:
