@@ -36,13 +36,17 @@ from isomorph.checking.sample_phases import (
     locate_once,
     names_of,
 )
-from isomorph.checking.unreached import compare_attributes, compare_constants
+from isomorph.checking.unreached import (
+    compare_attributes,
+    compare_constants,
+    compare_inputs,
+)
 from isomorph.checking.verdict import Claim, Outcome, known_to_differ
 from isomorph.core.cost import phase
 from isomorph.core.divergence import Verdict
 from isomorph.core.model import OutputOrder
 from isomorph.inputs.sample_batching import for_both
-from isomorph.localize.input_search import Probed, probed
+from isomorph.localize.probe_search import Probed, probed
 from isomorph.localize.weight_effect import ConstantExperiment
 from isomorph.match.binding import check_budget_names, check_layout_names
 from isomorph.measure import findings as output_findings
@@ -235,7 +239,7 @@ class _PairCheck:
         return arranged.feeds
 
     def _compare_unreached(self, earlier: _Earlier) -> None:
-        """Compare the weights and the attributes that no given input reaches."""
+        """Compare the weights, attributes and inputs that the given inputs may not show."""
         log, prepared, experiment = self.log, self.prepared, earlier.experiment
         with phase("weights"):
             log.add(compare_constants(prepared, experiment, log.summary, log.samples))
@@ -243,6 +247,8 @@ class _PairCheck:
             log.add(
                 compare_attributes(prepared, experiment, earlier.probed, log.summary, log.samples)
             )
+        with phase("inputs that are read"):
+            log.add(compare_inputs(prepared, experiment, log.summary, log.samples))
 
     def report(self, earlier: _Earlier) -> Report:
         """Compare sizes, weights and attributes, and make the report."""

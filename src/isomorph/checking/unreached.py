@@ -1,4 +1,4 @@
-"""Comparing the weights and attributes of both models, whether or not an input reaches them."""
+"""Comparing the weights and attributes of both models, and which inputs they read."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from isomorph.checking.verdict import Claim, Outcome
 from isomorph.core.coverage import InputKind
 from isomorph.core.divergence import Verdict
 from isomorph.localize.attribute_findings import compared_attributes
+from isomorph.localize.unread_inputs import compared_inputs
 from isomorph.localize.weight_findings import compared_constants
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from isomorph.checking.prepare import PreparedPair
     from isomorph.checking.verdict import Summary
     from isomorph.inputs.feeds import Sample
-    from isomorph.localize.input_search import Probed
+    from isomorph.localize.probe_search import Probed
     from isomorph.localize.weight_effect import ConstantExperiment
 
 
@@ -65,6 +66,20 @@ def compare_attributes(
         skipped, differs = (*skipped, *found.skipped), found.differs
     claims = () if prepared.options.only_given else _claims(differs, summary, samples)
     return Outcome(findings=findings, skipped=skipped, claims=claims)
+
+
+def compare_inputs(
+    prepared: PreparedPair,
+    experiment: ConstantExperiment | None,
+    summary: Summary,
+    samples: Sequence[Sample],
+) -> Outcome:
+    """Findings for inputs that only one of the models reads, where a value of them shows it."""
+    if experiment is None or summary.verdict is Verdict.DIVERGENT:
+        return Outcome()
+    found = compared_inputs(experiment, prepared.inputs)
+    claims = () if prepared.options.only_given else _claims(found.differs, summary, samples)
+    return Outcome(findings=found.findings, skipped=found.skipped, claims=claims)
 
 
 def _claims(differs: str, summary: Summary, samples: Sequence[Sample]) -> tuple[Claim, ...]:

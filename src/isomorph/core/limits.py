@@ -302,6 +302,13 @@ SHOWN_INPUTS = Limit(
 )
 """Beyond: the difference counts as shown by none of them."""
 
+SELECTION_INPUTS = Limit(
+    most=4,
+    of="inputs are tried for a decision that only one model makes",
+    left_out="further inputs that may show a decision that only one model makes",
+)
+"""Beyond: the input that shows a difference may be missed."""
+
 ATTRIBUTE_SCALES = Limit(
     most=12,
     of="factors of the inputs bring data to the numbers of attributes that differ",

@@ -162,18 +162,32 @@ def _integers(
     random: np.random.Generator,
     sequence: int,
 ) -> Array:
-    name = spec.name.lower()
     bound = table_size(graph, spec.name)
-    if "mask" in name or (bound is None and hidden_by(graph, spec.name) is not None):
+    if _is_mask(graph, spec.name, bound):
         kept = _mask(shape, random)
         return ~kept if hidden_by(graph, spec.name, name=spec.name) else kept
     if bound is not None:
         return random.integers(0, max(bound, 1), size=shape)
-    steps = _sequence_length(graph, spec.name)
-    steps = longest(graph, spec.name) if steps is None else steps
+    steps = _steps(graph, spec.name)
     if steps is not None:
         return _lengths(steps or sequence, shape, random)
     return random.integers(0, 10, size=shape)
+
+
+def counts_freely(graph: Graph, tensor: str) -> bool:
+    """Whether an input of integers selects no rows, and is neither a mask nor a length."""
+    bound = table_size(graph, tensor)
+    return bound is None and not _is_mask(graph, tensor, bound) and _steps(graph, tensor) is None
+
+
+def _is_mask(graph: Graph, tensor: str, bound: int | None) -> bool:
+    return "mask" in tensor.lower() or (bound is None and hidden_by(graph, tensor) is not None)
+
+
+def _steps(graph: Graph, tensor: str) -> int | None:
+    """Return the longest length that an input may hold; None where it holds no lengths."""
+    steps = _sequence_length(graph, tensor)
+    return longest(graph, tensor) if steps is None else steps
 
 
 def _lengths(longest: int, shape: tuple[int, ...], random: np.random.Generator) -> Array:

@@ -255,7 +255,8 @@ class AttributeExperiment:
         narrow = bool(self._lower)
         yield from other_inputs(
             reference, self._experiment.terms,
-            scales=self._scales, sizes=True, larger=not narrow,
+            scales=self._scales, sizes=True, beyond_given=not narrow,
+            ties=self._experiment.one_framework,
         )  # fmt: skip
 
     @cached_property

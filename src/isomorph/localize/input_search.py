@@ -1,4 +1,4 @@
-"""A seeded, bounded search for inputs on which a latent difference reaches an output."""
+"""Other inputs on which a difference may reach an output: seeded, and a bounded number."""
 
 from __future__ import annotations
 
@@ -14,11 +14,9 @@ import numpy as np
 from isomorph.core.coverage import InputKind
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import REPORTED_INPUT_BYTES, TRIED_WEIGHTS
-from isomorph.core.report import Fact, Skipped
 from isomorph.core.stated_numbers import FEWEST_TRIALS, INPUT_SCALES, OTHER_INPUT_SEEDS
 from isomorph.inputs.dynamic_sizes import next_sizes, other_sizes
-from isomorph.inputs.generate import SAMPLES, generate
-from isomorph.localize.latent import Latent, latent
+from isomorph.inputs.generate import SAMPLES, counts_freely, generate
 from isomorph.measure.compare import Terms, compare
 from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.measure.overflow import overflows
@@ -27,7 +25,7 @@ from isomorph.measure.verdict import graphs_differ
 if TYPE_CHECKING:
     from isomorph.core.divergence import Divergence
     from isomorph.core.model import Graph
-    from isomorph.core.report import Binding, Finding
+    from isomorph.core.report import Binding
     from isomorph.core.trace import Array, Arrays
 
 Carry = Callable[["EvaluatedModel"], "Mapping[str, Array]"]
@@ -77,19 +75,23 @@ def other_inputs(
     first: Sequence[Trial] = (),
     scales: Sequence[float] = (),
     sizes: bool = False,
-    larger: bool = True,
+    beyond_given: bool = True,
+    ties: bool = True,
 ) -> Iterator[Trial]:
     """Yield inputs to try besides the given ones, as many as the size of the model allows.
 
     ``first`` come before all others. ``scales`` are further factors of the inputs; with ``sizes``,
-    other sizes of dynamic axes are tried as well; without ``larger``, no input that is larger than
-    the given ones.
+    other sizes of dynamic axes are tried as well; without ``beyond_given``, no input that is larger
+    than the given ones; with ``ties``, inputs on which comparisons and roundings have ties: what
+    an operator does there depends on the framework.
     """
     graph, feeds, seed = reference.model.graph, reference.feeds, reference.seed
     size = sum(math.prod(each.shape) for each in graph.constants.values())
     most = max(FEWEST_TRIALS, TRIED_WEIGHTS.most // max(size, 1))
     own = {name: np.asarray(value) for name, value in feeds.items()}
     made = [*first, *trials(graph, feeds, seed, INPUT_SCALES[:1])]
+    if ties:
+        made += _ties(graph, own)
     if sizes:
         made += _resized(graph, own, seed)
     made += trials(graph, feeds, seed, (*INPUT_SCALES[1:], *scales))
@@ -98,12 +100,38 @@ def other_inputs(
         further = trials(graph, feeds, seed + place)
         made += [each for each in further if each.kind is InputKind.GENERATED]
     # An absolute budget states nothing about inputs that are larger than the given ones.
-    if terms.budgets or not larger:
+    if terms.budgets or not beyond_given:
         made = [_reduced(each, own) if each.resized else each for each in made]
-        made = [each for each in made if not _larger(each.feeds, own)]
+        made = [each for each in made if not larger(each.feeds, own)]
     yield from made[:most]
     if len(made) > most:
         TRIED_WEIGHTS.reached()
+
+
+def one_framework(sides: tuple[EvaluatedModel, EvaluatedModel]) -> bool:
+    """Whether both models are of one framework."""
+    return sides[0].model.framework == sides[1].model.framework
+
+
+def _ties(graph: Graph, given: Mapping[str, Array]) -> Iterator[Trial]:
+    """Yield inputs on which comparisons and roundings have ties, and integers below zero."""
+    if any(value.dtype.kind == "f" for value in given.values()):
+        yield Trial(recipe="the given inputs times 0", feeds=_scaled(given, 0.0))
+        with np.errstate(all="ignore"):
+            halves = {
+                name: (np.floor(value) + 0.5).astype(value.dtype)
+                for name, value in given.items()
+                if value.dtype.kind == "f"
+            }
+        yield Trial(recipe="the given inputs, rounded to halves", feeds={**given, **halves})
+    negated = {
+        name: -value
+        for name, value in given.items()
+        # Rows, masks and lengths are not negative.
+        if value.dtype.kind == "i" and counts_freely(graph, name)
+    }
+    if negated:
+        yield Trial(recipe="the given integers times -1", feeds={**given, **negated})
 
 
 def scales_to(
@@ -143,7 +171,7 @@ def _resized(graph: Graph, given: Mapping[str, Array], seed: int) -> Iterator[Tr
         yield Trial(recipe=recipe, feeds=feeds, kind=InputKind.GENERATED, resized=True)
 
 
-def _larger(feeds: Mapping[str, Array], given: Mapping[str, Array]) -> bool:
+def larger(feeds: Mapping[str, Array], given: Mapping[str, Array]) -> bool:
     """Whether a real number of an input is larger than all that were given for it."""
     return any(
         value.dtype.kind == "f"
@@ -157,7 +185,7 @@ def _reduced(trial: Trial, given: Mapping[str, Array]) -> Trial:
     """Return the trial with real numbers that are at most as large as the given ones."""
     feeds = dict(trial.feeds)
     for name, value in feeds.items():
-        if _larger({name: value}, given):
+        if larger({name: value}, given):
             most = np.max(np.abs(given[name]), initial=0.0)
             reduced = value * (most / np.max(np.abs(value)))
             feeds[name] = np.clip(reduced, -most, most).astype(value.dtype)
@@ -172,41 +200,6 @@ def _scaled(feeds: Mapping[str, Array], factor: float) -> dict[str, Array]:
     }
 
 
-def reached(
-    found: Sequence[Latent],
-    sides: tuple[EvaluatedModel, EvaluatedModel],
-    outputs: Sequence[Binding],
-    terms: Terms,
-    carry: Carry,
-) -> list[Finding]:
-    """Return the findings, each with the input that makes it reach an output, if one was found."""
-    reference, candidate = sides
-    findings = {str(each.finding.node): each.finding for each in found}
-    tried = 0
-    for trial in other_inputs(reference, terms):
-        tried += 1
-        ref = reference.with_feeds(trial.feeds)
-        try:
-            cand = candidate.with_feeds(carry(ref))
-            nodes = _touched(found, ref, cand)
-            if not nodes:
-                continue
-            wrong = shown_differences((ref, cand), sides, outputs, terms)
-        except IsomorphError:
-            continue  # an input that a model rejects reaches nothing
-        if not wrong:
-            continue
-        for node in nodes:
-            if findings[node].fact(Fact.REACHED_BY) is None:
-                findings[node] = _with_input(findings[node], trial, str(wrong[0].candidate_output))
-        if all(each.fact(Fact.REACHED_BY) is not None for each in findings.values()):
-            break
-    return [
-        each if each.fact(Fact.REACHED_BY) is not None else _not_reached(each, tried)
-        for each in findings.values()
-    ]
-
-
 def shown_differences(
     sides: tuple[EvaluatedModel, EvaluatedModel],
     given: tuple[EvaluatedModel, EvaluatedModel],
@@ -217,81 +210,6 @@ def shown_differences(
     judged = compare(*sides, outputs, terms).divergences
     wrong = [each for each in judged if graphs_differ(each)]
     return [] if wrong and any(map(overflows, sides, given)) else wrong
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Probed:
-    """The result of probing and searching.
-
-    ``differs`` describes the first node that differs on an input that was found; it is empty
-    where none was.
-    """
-
-    findings: tuple[Finding, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
-    differs: str = ""
-
-
-def probed(
-    sides: tuple[EvaluatedModel, EvaluatedModel],
-    outputs: Sequence[Binding],
-    terms: Terms,
-    carry: Carry,
-) -> Probed:
-    """Probe both sides, then search for inputs that reach what was found."""
-    try:
-        found, skipped = latent(*sides)
-        if not found:
-            return Probed(skipped=tuple(skipped))
-        findings = reached(found, sides, outputs, terms, carry)
-    except IsomorphError as error:
-        return Probed(skipped=(Skipped(what="probes", why=error.sentence),))
-    shown = {each.node for each in findings if each.fact(Fact.REACHED_BY) is not None}
-    differs = next((each.description for each in found if each.finding.node in shown), "")
-    return Probed(findings=tuple(findings), skipped=tuple(skipped), differs=differs)
-
-
-def _touched(found: Sequence[Latent], ref: EvaluatedModel, cand: EvaluatedModel) -> list[str]:
-    """Return the nodes that differ between the two models on this input, in float64."""
-    left = {each.departure.span.reference for each in found}
-    right = {each.departure.span.candidate for each in found}
-    here = ref.oracle().run(ref.feeds, sorted(left))
-    there = cand.oracle().run(cand.feeds, sorted(right))
-    touched = []
-    for each in found:
-        span = each.departure.span
-        one = span.moved.array(np.asarray(here[span.reference], np.float64))
-        two = np.asarray(there[span.candidate], np.float64)
-        # A difference in float32 is worth judging; the outputs show whether it matters.
-        with np.errstate(all="ignore"):
-            apart = one.shape == two.shape and np.any(np.float32(one) != np.float32(two))
-        if apart:
-            touched.append(str(each.finding.node))
-    return touched
-
-
-def _with_input(finding: Finding, trial: Trial, output: str) -> Finding:
-    evidence: dict[str, Any] = {**finding.evidence, Fact.REACHED_BY: trial.recipe}
-    evidence[Fact.OUTPUT] = output
-    fix = None
-    if (inputs := encoded(trial)) is not None:
-        evidence[Fact.INPUTS] = inputs
-        fix = "see it: give the JSON report of this check as --inputs"
-    return replace(
-        finding,
-        summary=f"{finding.summary}; {trial.recipe} reach it, and output {output!r} differs",
-        evidence=evidence,
-        fix=fix,
-    )
-
-
-def _not_reached(finding: Finding, tried: int) -> Finding:
-    """Add to a finding how many inputs were tried; that none reaches it proves nothing."""
-    return replace(
-        finding,
-        summary=f"{finding.summary}; the given inputs and {tried} others do not reach it",
-        evidence={**finding.evidence, "inputs_tried": tried},
-    )
 
 
 def encoded(trial: Trial) -> dict[str, Any] | None:

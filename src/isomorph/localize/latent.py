@@ -6,8 +6,8 @@ the models are two functions; the report contains that input, and `--inputs` acc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,15 +23,23 @@ from isomorph.localize.reference_spans import (
     paired,
     reference_spans,
 )
-from isomorph.match.attributes import digest, first_difference
-from isomorph.measure.precision import lower_precision
+from isomorph.match.attributes import digest, first_difference, numbers_of
+from isomorph.measure.precision import OF_SHAPES, lower_precision
+from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
-    from isomorph.core.model import Node
+    from isomorph.core.model import Graph, Node
     from isomorph.match.tensor_capture import TensorCapture
     from isomorph.match.value_match import ValueMatcher
     from isomorph.measure.evaluated_model import EvaluatedModel
 
+_SELECTING = frozenset(
+    {"Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Equal", "IsNaN", "IsInf", "And", "Or",
+     "Xor", "Not", "Where", "Mod"}
+)  # fmt: skip
+"""Operators whose result decides which values go on; on the given inputs it may always be one."""
+_INTEGERS = frozenset({"int8", "int16", "int32", "uint8", "uint16", "uint32"})
+"""Types whose limits data may exceed."""
 _ONE_DRAW = 1
 """One draw is enough for a graph that is right on the given inputs."""
 
@@ -44,33 +52,45 @@ class Latent:
     departure: ProbeDifference
     description: str
     """What differs, for the reason of a verdict."""
+    numbers: tuple[float, ...] = ()
+    """Constants beyond which the node may do something else."""
 
 
-def latent(
-    reference: EvaluatedModel, candidate: EvaluatedModel
-) -> tuple[list[Latent], list[Skipped]]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probes:
+    """What probes found, and nodes that select values and have nothing to be compared with."""
+
+    found: list[Latent] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    unpaired: tuple[Sequence[Node], Sequence[Node]] = ((), ())
+    """Those of the reference and of the candidate."""
+
+
+def latent(reference: EvaluatedModel, candidate: EvaluatedModel) -> Probes:
     """Probe the nodes whose attributes no node of the other model has."""
     ref_nodes = unmatched_nodes(reference.model, candidate.model)
     cand_nodes = unmatched_nodes(candidate.model, reference.model)
     if not ref_nodes and not cand_nodes:
-        return [], []
+        return Probes()
     if lower_precision(reference.model.graph, candidate.model.graph):
         # A quantizer is calibrated for certain values: on others it differs by design, and so
         # does everything after it.
         why = "a candidate of lower precision differs on other values by design"
-        return [], [Skipped(what="probes", why=why)]
+        return Probes(skipped=[Skipped(what="probes", why=why)])
     if candidate.oracle().capabilities.feed != "all" or (
         reference.oracle().capabilities.feed != "all"
     ):
         why = "a trace cannot be given other values"
-        return [], [Skipped(what=f"probes of {len(ref_nodes) + len(cand_nodes)} nodes", why=why)]
+        what = f"probes of {len(ref_nodes) + len(cand_nodes)} nodes"
+        return Probes(skipped=[Skipped(what=what, why=why)])
     matcher = match_values(reference, candidate, draws=_ONE_DRAW)
     ref_chosen, cand_chosen = (
         _affordable(ref_nodes, matcher.reference),
         _affordable(cand_nodes, matcher.candidate),
     )
     found: dict[str, Latent] = {}
-    for each in _probed(paired(matcher), ref_chosen, cand_chosen, candidate.seed):
+    known = paired(matcher)
+    for each in _probed(known, ref_chosen, cand_chosen, candidate.seed):
         found.setdefault(str(each.finding.node), each)
     skipped = []
     if (left := len(ref_nodes) + len(cand_nodes) - len(ref_chosen) - len(cand_chosen)) > 0:
@@ -78,7 +98,22 @@ def latent(
             f"{MOST_PROBED_NODES} of a side, and {MOST_PROBED_VALUES:,} values, are probed at most"
         )
         skipped.append(Skipped(what=f"probes of {left} nodes", why=why))
-    return list(found.values()), skipped
+    unpaired = (
+        [each for each in ref_nodes if _selects(each, matcher.reference, known.of_reference)],
+        [each for each in cand_nodes if _selects(each, matcher.candidate, known.of_candidate)],
+    )
+    return Probes(found=list(found.values()), skipped=skipped, unpaired=unpaired)
+
+
+def _selects(node: Node, capture: TensorCapture, pairs: Mapping[str, object]) -> bool:
+    """Whether a node decides on values of the inputs, and no tensor of the other model is equal."""
+    if node.op not in _SELECTING or any(pairs.get(name) for name in node.outputs):
+        return False
+    by_value = {spec.name for spec in capture.graph.inputs}
+    for each in capture.graph.nodes:
+        if not each.op.startswith(OF_SHAPES) and not by_value.isdisjoint(each.inputs):
+            by_value.update(each.outputs)
+    return not by_value.isdisjoint(node.inputs)
 
 
 def _affordable(nodes: list[Node], capture: TensorCapture) -> list[Node]:
@@ -100,23 +135,45 @@ def _affordable(nodes: list[Node], capture: TensorCapture) -> list[Node]:
 def _probed(known: Paired, ref: list[Node], cand: list[Node], seed: int) -> Iterator[Latent]:
     matcher = known.matcher
     for node in cand:
-        departure = _departure(node, known, reference_spans, seed)
+        numbers = _numbers(node, matcher.candidate.graph)
+        departure = _departure(node, known, reference_spans, seed, numbers)
         if departure is not None:
-            yield _latent(node, matcher.reference.topology.maker.get(departure.span.reference),
-                          departure)  # fmt: skip
+            maker = matcher.reference.topology.maker.get(departure.span.reference)
+            yield replace(_latent(node, maker, departure), numbers=numbers)
     for node in ref:
-        departure = _departure(node, known, candidate_spans, seed)
+        numbers = _numbers(node, matcher.reference.graph)
+        departure = _departure(node, known, candidate_spans, seed, numbers)
         if departure is not None:
-            yield _latent(_stand_in(matcher, departure.span), node, departure)
+            found = _latent(_stand_in(matcher, departure.span), node, departure)
+            yield replace(found, numbers=numbers)
+
+
+def _numbers(node: Node, graph: Graph) -> tuple[float, ...]:
+    """Return the single numbers that a node reads, and the limit of the integers that it makes.
+
+    Those that float32 cannot tell from their neighbors are left out.
+    """
+    largest = 1.0 / unit_roundoff("float32")
+    stored = (graph.constants.get(name) for name in node.inputs)
+    single = [e.values[0] for e in stored if e is not None and e.values and len(e.values) == 1]
+    floats = [*(each for each in single if isinstance(each, float)), *numbers_of(node)]
+    made = graph.tensors.get(node.outputs[0]) if node.op == "Cast" else None
+    if made is not None and (made.dtype or "") in _INTEGERS:
+        floats.append(float(np.iinfo(str(made.dtype)).max))
+    return tuple(each for each in floats if each and abs(each) < largest)
 
 
 def _departure(
-    node: Node, known: Paired, spans_of: Callable[[Node, Paired], list[Span]], seed: int
+    node: Node,
+    known: Paired,
+    spans_of: Callable[[Node, Paired], list[Span]],
+    seed: int,
+    numbers: tuple[float, ...],
 ) -> ProbeDifference | None:
     """Return how a node differs from every span of the other model that may replace it."""
     with noted_limits() as hit:
         spans = spans_of(node, known)
-    departure = probe(known.matcher, spans, seed) if spans else None
+    departure = probe(known.matcher, spans, seed, numbers) if spans else None
     if departure is not None:  # a span that was not tried might agree
         for limit in hit:
             limit.reached()

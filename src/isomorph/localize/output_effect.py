@@ -12,10 +12,11 @@ import numpy as np
 
 from isomorph.core.chance import student
 from isomorph.core.errors import IsomorphError
-from isomorph.core.stated_numbers import SHARE_BY_CHANCE
+from isomorph.core.stated_numbers import NEAR_OUTPUTS, SHARE_BY_CHANCE
 from isomorph.match.axis_layout import arrangements
 
 if TYPE_CHECKING:
+    from isomorph.core.report import Binding
     from isomorph.core.trace import Array
     from isomorph.localize.input_search import Trial
 
@@ -121,6 +122,24 @@ def differ_as_stored(actual: Mapping[str, Array], right: Mapping[str, Array]) ->
             and not np.array_equal(np.float32(value), np.float32(right[name]), equal_nan=True)
             for name, value in actual.items()
         )
+
+
+def near_outputs(
+    expected: Mapping[str, Array], actual: Mapping[str, Array], outputs: Sequence[Binding]
+) -> bool:
+    """Whether the outputs of two models are so close that they are not worth judging."""
+    for pair in outputs:
+        one, two = expected.get(pair.reference), actual.get(pair.candidate)
+        if one is None or two is None:
+            continue
+        if one.size != two.size:
+            return False
+        size = float(np.max(np.abs(two), initial=0.0, where=np.isfinite(two)))
+        bound = NEAR_OUTPUTS * min(size, 1.0)
+        placed = arranged_like(one, two)
+        if not np.allclose(placed, two, rtol=NEAR_OUTPUTS, atol=bound, equal_nan=True):
+            return False
+    return True
 
 
 def numeric(outputs: Mapping[str, Array] | IsomorphError) -> dict[str, Array]:

@@ -51,20 +51,27 @@ class ProbeDifference:
     candidate: Array = field(repr=False)
 
 
-def probe(matcher: ValueMatcher, spans: Sequence[Span], seed: int) -> ProbeDifference | None:
-    """Return the first probe on which no counterpart agrees; None if one always agrees."""
+def probe(
+    matcher: ValueMatcher, spans: Sequence[Span], seed: int, numbers: Sequence[float] = ()
+) -> ProbeDifference | None:
+    """Return the first probe on which no counterpart agrees; None if one always agrees.
+
+    ``numbers`` are constants of the node, beyond which it may do something else.
+    """
     first: ProbeDifference | None = None
     for span in spans:
-        parts = next(_departures(matcher, span, seed), None)
+        parts = next(_departures(matcher, span, seed, numbers), None)
         if parts is None:
             return None
         first = first or parts
     return first
 
 
-def _departures(matcher: ValueMatcher, span: Span, seed: int) -> Iterator[ProbeDifference]:
+def _departures(
+    matcher: ValueMatcher, span: Span, seed: int, numbers: Sequence[float]
+) -> Iterator[ProbeDifference]:
     values = {ref: matcher.reference.values[ref] for ref, _, _ in span.sources}
-    for kind, given in edge_values(values, seed):
+    for kind, given in edge_values(values, seed, numbers):
         sources = {c: Source(name=ref, arrange=moved.array) for ref, c, moved in span.sources}
         right = feeds_from(given, sources)
         try:
@@ -122,9 +129,18 @@ def _equal_as_stored(one: Array, two: Array, dtype: str) -> Array:
     return equal
 
 
-def edge_values(values: Mapping[str, Array], seed: int) -> Iterator[tuple[str, dict[str, Array]]]:
-    """Yield kinds of values for these tensors, moderate ones first; integers do not change."""
-    for place, (kind, make) in enumerate(_KINDS.items()):
+def edge_values(
+    values: Mapping[str, Array], seed: int, numbers: Sequence[float] = ()
+) -> Iterator[tuple[str, dict[str, Array]]]:
+    """Yield kinds of values for these tensors, moderate ones first; integers do not change.
+
+    The last kind reaches beyond ``numbers``, where the others do not.
+    """
+    kinds = dict(_KINDS)
+    width = 2.0 * max(map(abs, numbers), default=0.0)
+    if width > _WIDEST:
+        kinds[f"between {-width:g} and {width:g}"] = _ramp(width)
+    for place, (kind, make) in enumerate(kinds.items()):
         given = {}
         for number, (name, value) in enumerate(values.items()):
             random = np.random.default_rng([seed, place, number])
@@ -160,11 +176,12 @@ def _ties(value: Array, random: np.random.Generator) -> Array:
     return (random.integers(-4, 4, value.shape) + 0.5).astype(value.dtype)
 
 
+_WIDEST = 1000.0
 _KINDS: dict[str, _Maker] = {
     _NEGATED: _negated,
     "between -1 and 1": _ramp(1.0),
     "between -10 and 10": _ramp(10.0),
     "halves, where rounding has a tie": _ties,
     "zeros": _zeros,
-    "between -1000 and 1000": _ramp(1000.0),
+    "between -1000 and 1000": _ramp(_WIDEST),
 }

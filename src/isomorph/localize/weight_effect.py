@@ -16,10 +16,11 @@ import numpy as np
 from isomorph.core.coverage import InputKind
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import SHOWN_INPUTS
-from isomorph.core.stated_numbers import NEAR_OUTPUTS, SAME_DATA_INPUTS
+from isomorph.core.stated_numbers import SAME_DATA_INPUTS
 from isomorph.localize.input_search import (
     Carry,
     Trial,
+    one_framework,
     other_inputs,
     scales_to,
     shown_differences,
@@ -27,8 +28,8 @@ from isomorph.localize.input_search import (
 from isomorph.localize.output_effect import (
     ConstantEffect,
     Effect,
-    arranged_like,
     differ_as_stored,
+    near_outputs,
     nearer,
     numeric,
 )
@@ -52,6 +53,9 @@ _LEADS_TO_ROWS = frozenset(
 )  # fmt: skip
 
 
+_INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConstantExperiment:
     """Both models on the given inputs, and how other inputs are converted for the candidate."""
@@ -61,11 +65,16 @@ class ConstantExperiment:
     terms: Terms
     carry: Carry = field(repr=False)
 
+    @property
+    def one_framework(self) -> bool:
+        """Whether both models are of one framework, so that ties are broken alike."""
+        return one_framework(self.sides)
+
     def effect(self, difference: ConstantDifference) -> ConstantEffect:
         """Return the effect of the difference, on the given inputs or others of a search."""
         reference, candidate = self.sides
-        replaced = None if difference.inside else _corrected(difference, candidate)
-        if replaced is None and not difference.inside:
+        replaced = _corrected(difference, candidate) if difference.replaceable else None
+        if replaced is None and difference.replaceable:
             return ConstantEffect(effect=Effect.NOT_REACHED)
         best = ConstantEffect(effect=Effect.NOT_REACHED)
         count = judged = 0
@@ -81,7 +90,7 @@ class ConstantExperiment:
                 return ConstantEffect(effect=seen, tried=count)
             if seen is Effect.NOT_REACHED:
                 continue
-            if seen is Effect.UNDECIDED and not (difference.certain or difference.inside):
+            if seen is Effect.UNDECIDED and difference.replaceable and not difference.certain:
                 continue  # another fault may be what differs here
             found = self.judged(ref, cand, trial, seen)
             if best.effect is not Effect.SHOWN or found.divergent:
@@ -171,8 +180,11 @@ class ConstantExperiment:
             return
         own = {name: np.asarray(value) for name, value in reference.feeds.items()}
         rows = list(_rows(reference.model.graph, own, difference))
+        rows += _operands(reference.model.graph, own, difference)
         scales = list(_scales_to_limits(difference, self.sides[1]))
-        yield from other_inputs(reference, self.terms, first=rows, scales=scales)
+        yield from other_inputs(
+            reference, self.terms, first=rows, scales=scales, ties=self.one_framework
+        )
 
     def _seen(
         self, ref: EvaluatedModel, cand: EvaluatedModel, name: str, replaced: Array | None
@@ -196,15 +208,8 @@ class ConstantExperiment:
     def screened(self, ref: EvaluatedModel, cand: EvaluatedModel) -> Effect:
         """Return whether outputs are worth judging, where nothing can be replaced."""
         expected, actual = numeric(ref.oracle_outputs()), numeric(cand.oracle_outputs())
-        for pair in self.outputs:
-            one, two = expected.get(str(pair.reference)), actual.get(str(pair.candidate))
-            if one is None or two is None:
-                continue
-            if one.size != two.size or not np.allclose(
-                arranged_like(one, two), two, rtol=NEAR_OUTPUTS, atol=NEAR_OUTPUTS, equal_nan=True
-            ):
-                return Effect.UNDECIDED
-        return Effect.NOT_REACHED
+        near = near_outputs(expected, actual, self.outputs)
+        return Effect.NOT_REACHED if near else Effect.UNDECIDED
 
     def judged(
         self, ref: EvaluatedModel, cand: EvaluatedModel, trial: Trial | None, seen: Effect
@@ -285,6 +290,33 @@ def _rows(
             everywhere = np.resize(rows, value.shape).astype(value.dtype)
             for made in (first, everywhere):
                 recipe = f"the given inputs with row {rows[0]} selected by {name!r}"
+                yield Trial(recipe=recipe, feeds={**feeds, name: made})
+
+
+def _operands(
+    graph: Graph, feeds: Mapping[str, Array], difference: ConstantDifference
+) -> Iterator[Trial]:
+    """Yield inputs that hold the integers of a constant that differs, and those next to them.
+
+    A comparison with the constant gives another result on one of them.
+    """
+    if difference.inside or difference.weight.dtype not in _INTEGERS or not difference.shown:
+        return
+    topology = Topology(graph)
+    for node in topology.readers.get(difference.reference[0], ()):
+        for name in sorted(_inputs_behind(topology, node) & feeds.keys()):
+            value = feeds[name]
+            if value.dtype.kind not in "iu" or not value.size:
+                continue
+            numbers = _as_type(difference.expected, value.dtype)
+            try:
+                placed = np.broadcast_to(numbers, value.shape)
+            except ValueError:
+                placed = np.resize(numbers[difference.beyond], value.shape)
+            for step in (0, 1, -1):
+                near = f"{step:+d}" if step else ""
+                made = (placed + np.asarray(step).astype(value.dtype)).astype(value.dtype)
+                recipe = f"the given inputs with {difference.reference[0]!r}{near} as {name!r}"
                 yield Trial(recipe=recipe, feeds={**feeds, name: made})
 
 
