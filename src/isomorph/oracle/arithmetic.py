@@ -115,7 +115,7 @@ class NoisyArithmetic:
             return True
         if not any(is_float(value.dtype) for value in values):
             return False
-        shifted = any(value.shift is not None for value in inputs)
+        shifted = any(value.shifted for value in inputs)
         rounds = noise.rounding and not step.exact
         return shifted or rounds or (noise.attributes and step.disturbable)
 

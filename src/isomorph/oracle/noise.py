@@ -7,6 +7,7 @@ one gives the step back untouched, so one kernel serves the oracle and its noise
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -94,6 +95,9 @@ class NoiseSource(Protocol):
 
 _PIECE = 1 << 15
 """Numbers that are disturbed at a time: all that is computed on the way stays in the cache."""
+
+_OF_EVEN_STEPS = np.float32(math.sqrt(12.0 / (2.0**32 - 1.0)))
+"""One over the deviation of 2**16 numbers at distances of 1."""
 
 CACHE_BYTES = 512 << 20
 """Sizes of sums that are kept between draws, where nothing limits the process to less."""
@@ -256,7 +260,8 @@ class Rounding:
             return moved
 
     def _steps(self, shape: tuple[int, ...], size: Array) -> Array:
-        if self.unit >= UNIT_ROUNDOFF["float32"]:
+        wide = self.unit < UNIT_ROUNDOFF["float32"]
+        if not (wide or np.min(size, initial=np.inf) >= SMALLEST_NORMAL):
             # Below the smallest normal number the spacing no longer shrinks with the number.
             subnormal = np.less(size, SMALLEST_NORMAL) & np.not_equal(size, 0)
             size = np.where(subnormal, SMALLEST_NORMAL, size) if subnormal.any() else size
@@ -291,14 +296,16 @@ def _may_be_stored(x: Array) -> bool:
 def spread_evenly(
     random: np.random.Generator, shape: tuple[int, ...], deviation: float = 1.0
 ) -> Array:
-    """Numbers of mean 0 and this deviation.
+    """Numbers of mean 0 and this deviation, each of 16 random bits and none of them 0.
 
-    Only the deviation of what they cause is looked at. Rounding errors are spread evenly too,
-    and such numbers cost a third of normal ones.
+    Only the deviation of what they cause is looked at. Rounding errors are spread evenly too, and
+    random bits cost more than everything that is done with them.
     """
-    numbers = random.random(shape, dtype=np.float32)
-    numbers -= np.float32(0.5)
-    numbers *= np.float32(np.sqrt(12.0)) * np.float32(deviation)
+    count = math.prod(shape)
+    words = random.bit_generator.random_raw(-(-count // 4)).view(np.int16)[:count]
+    numbers = words.reshape(shape).astype(np.float32)
+    numbers += np.float32(0.5)
+    numbers *= _OF_EVEN_STEPS * np.float32(deviation)
     return numbers
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,9 +38,29 @@ def rounded_again(name: str, constant: EvalValue, noise: Noise | None) -> EvalVa
         return constant
     if not is_float(constant.dtype) or not isinstance(constant.data, np.ndarray):
         return constant
-    random = generator(noise.seed, ("constant", name))
-    shift = rounding_shifts(constant.data, constant.dtype, random)
-    return EvalValue(constant.data, dtype=constant.dtype, constant=True, shift=shift)
+    moved = _RoundedAgain(constant.data, constant.dtype, noise.seed, name)
+    return EvalValue(constant.data, dtype=constant.dtype, constant=True, displacement=moved)
+
+
+@dataclass(frozen=True, slots=True)
+class _RoundedAgain:
+    """The displacement of a constant: added to its copy in float64 piece by piece."""
+
+    stored: Array
+    dtype: str | None
+    seed: int
+    name: str
+
+    def shifts(self) -> Array:
+        """Return how far each number moves."""
+        return rounding_shifts(self.stored, self.dtype, self._random())
+
+    def apply(self, wide: Array) -> None:
+        """Move the numbers in float64."""
+        move_by_rounding(wide, self.dtype, self._random(), self.stored)
+
+    def _random(self) -> np.random.Generator:
+        return generator(self.seed, ("constant", self.name))
 
 
 def rounding_shifts(values: Array, dtype: str | None, random: np.random.Generator) -> Array:

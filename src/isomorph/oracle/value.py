@@ -7,7 +7,7 @@ the width is part of the meaning, and lifted when a data-dependent node consumes
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,25 @@ from isomorph.oracle.dtypes import HALVES, is_float, numpy_dtype, type_name
 Array = NDArray[Any]
 
 
+class Displacement(Protocol):
+    """What the noise of a draw adds to a stored constant, computed when it is used."""
+
+    def shifts(self) -> Array:
+        """Return what is added to each number."""
+
+    def apply(self, wide: Array) -> None:
+        """Add it to the numbers in float64, in place."""
+
+
 class EvalValue:
     """One tensor, sequence (a list), map (a dict) or absent optional (None).
 
     ``dtype`` is the declared element type. ``shift`` is what the noise of this draw adds to a
-    constant once it is lifted; the declared value itself stays as it is.
+    constant once it is lifted; the declared value itself stays as it is. Of a stored constant it is
+    its ``displacement``.
     """
 
-    __slots__ = ("_wide", "constant", "data", "dtype", "shift")
+    __slots__ = ("_displacement", "_shift", "_wide", "constant", "data", "dtype")
 
     def __init__(
         self,
@@ -33,24 +44,46 @@ class EvalValue:
         dtype: str | None = None,
         constant: bool = False,
         shift: Array | None = None,
+        displacement: Displacement | None = None,
     ) -> None:
-        self.data, self.constant, self.shift = data, constant, shift
+        self.data, self.constant = data, constant
+        self._shift, self._displacement = shift, displacement
         self.dtype = dtype if dtype is not None else element_type(data)
         self._wide: Any = None
+
+    @property
+    def shift(self) -> Array | None:
+        """What the noise of this draw adds to each number; None where it adds nothing."""
+        if self._shift is None and self._displacement is not None:
+            self._shift = self._displacement.shifts()
+        return self._shift
+
+    @shift.setter
+    def shift(self, shift: Array | None) -> None:
+        self._shift, self._displacement = shift, None
+
+    @property
+    def shifted(self) -> bool:
+        """Whether the noise of this draw moves it."""
+        return self._shift is not None or self._displacement is not None
 
     def wide(self) -> Any:  # noqa: ANN401
         """As a data-dependent node sees it: every float in float64, with the noise of the draw."""
         if self._wide is None:
             self._wide = lifted(self.data)
-            if self.shift is not None:
+            if self._shift is not None:
                 wide = np.asarray(self._wide, dtype=np.float64)
-                own = wide is not self.data and wide.shape == self.shift.shape
-                self._wide = np.add(wide, self.shift, out=wide if own else None)
+                own = wide is not self.data and wide.shape == self._shift.shape
+                self._wide = np.add(wide, self._shift, out=wide if own else None)
+            elif self._displacement is not None:
+                wide = self._wide if self._wide is not self.data else self._wide.copy()
+                self._wide = np.ascontiguousarray(wide).reshape(self.data.shape)
+                self._displacement.apply(self._wide)
         return self._wide
 
     def still(self) -> Any:  # noqa: ANN401
         """As ``wide``, without the noise."""
-        return self.wide() if self.shift is None else lifted(self.data)
+        return lifted(self.data) if self.shifted else self.wide()
 
     def working(self) -> Any:  # noqa: ANN401
         """As a node among constants sees it: in the type its arithmetic is done in."""

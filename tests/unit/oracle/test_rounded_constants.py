@@ -124,3 +124,35 @@ def test_a_shift_is_a_share_of_the_rounding_of_its_number(values, dtype):
     sizes = np.maximum(np.abs(values.astype(np.float64)) * unit, least)
     expected = np.where(stands_for_itself(values, unit) | np.isinf(sizes), 0.0, sizes * steps)
     assert np.array_equal(shifts, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_constant_is_moved_by_its_shift_and_stays_as_it_is(dtype, order):
+    values = np.asarray(np.random.default_rng(4).normal(size=(3, 5)), dtype, order=order)
+    before = values.copy()
+    constant = EvalValue(values, constant=True)
+    moved, other = (rounded_again("c", constant, NOISE) for _ in range(2))
+    assert moved.shifted
+    assert not constant.shifted
+    shift = other.shift
+    assert shift is not None
+    assert np.array_equal(moved.wide(), before.astype(np.float64) + shift)
+    assert np.array_equal(other.wide(), moved.wide())
+    assert np.array_equal(moved.still(), before)
+    assert np.array_equal(values, before)
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (7,), (3, 5)])
+def test_noise_has_the_shape_that_was_asked_for(shape):
+    assert spread_evenly(np.random.default_rng(1), shape).shape == shape
+
+
+@pytest.mark.parametrize("deviation", [1.0, 2.0**-24, 2.0**-53])
+def test_noise_has_the_deviation_that_was_asked_for_and_moves_everything(deviation):
+    steps = spread_evenly(np.random.default_rng(2), (1 << 16,), deviation).astype(np.float64)
+    assert np.std(steps) == pytest.approx(deviation, rel=0.01)
+    assert abs(np.mean(steps)) < 0.02 * deviation
+    assert np.all(steps != 0)
+    # Neighbors come from one random word.
+    assert abs(np.corrcoef(steps[:-1], steps[1:])[0, 1]) < 0.02

@@ -185,7 +185,7 @@ def _gathered(rows: Sequence[EvalValue]) -> EvalValue:
 def _stacked(rows: Sequence[EvalValue], axis: int, body: Program, name: str) -> EvalValue:
     if not rows:
         return _empty(body.declared.get(name))
-    if all(value.constant and value.shift is None for value in rows):
+    if all(value.constant and not value.shifted for value in rows):
         return EvalValue(np.stack([value.data for value in rows], axis), constant=True)
     return EvalValue(np.stack([value.wide() for value in rows], axis), dtype=rows[0].dtype)
 

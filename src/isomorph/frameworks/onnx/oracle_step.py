@@ -79,7 +79,7 @@ class OnnxStep(Step[str]):
     def _consumed(self, place: int, value: EvalValue) -> Any:  # noqa: ANN401
         if place in KEPT_AS_DECLARED.get(self.op, ()) and is_float(value.dtype):
             return np.asarray(value.data).astype(numpy_dtype(str(value.dtype)))
-        if place == 0 and self.op in _LOOK_UPS and value.constant and value.shift is None:
+        if place == 0 and self.op in _LOOK_UPS and value.constant and not value.shifted:
             # A table is looked up as it is stored, and what was found is lifted: lifting the
             # whole of it would take three times its memory.
             return value.data
