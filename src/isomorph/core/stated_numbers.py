@@ -153,6 +153,11 @@ MANY_DRAWS = 32
 FIRST_DRAWS = 3
 """Enough where the error is far inside its budget, however imprecise the deviation is."""
 
+FURTHER_DRAWS = (5, DRAWS)
+"""Draws where the first ones leave a doubt, and where these do. An error that is ten to a hundred
+times its budget is beyond doubt after five: what Student's distribution allows falls from 200 times
+to 20."""
+
 WIDER = 4.0
 """Factor of the wider noise, which shows the values that rounding could reach.
 

@@ -11,7 +11,7 @@ import numpy as np
 from isomorph.core.divergence import Divergence, DivergenceKind, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Binding
-from isomorph.core.stated_numbers import DRAWS, MANY_DRAWS
+from isomorph.core.stated_numbers import FURTHER_DRAWS, MANY_DRAWS
 from isomorph.match.binding import PATH
 from isomorph.measure.comparand import Comparand, unmatched_constants
 from isomorph.measure.draws_needed import (
@@ -178,11 +178,12 @@ def _judge_pair(
     settled = smooth and (left, right) in terms.decided
     if settled or beyond_doubt(judged[0], terms.false_alarm, smooth=smooth):
         return judged
-    closer = [side.draw_more(DRAWS) for side in sides]
-    if any(closer):
-        judged = _judge_once(reference, candidate, left, right, terms)
-    if beyond_doubt(judged[0], terms.false_alarm, smooth=smooth):
-        return judged
+    for draws in FURTHER_DRAWS:
+        more = [side.draw_more(draws) for side in sides]
+        if any(more):
+            judged = _judge_once(reference, candidate, left, right, terms)
+        if beyond_doubt(judged[0], terms.false_alarm, smooth=smooth):
+            return judged
     accepted = judged[0].verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED}
     sharper = [False]
     if accepted and widened_by_few_draws(judged[0], terms.false_alarm):
@@ -219,7 +220,7 @@ def _settled_by_tails(
 def _look_closer(tails: Sequence[EvaluatedTail], judged: Divergence, terms: Terms) -> bool:
     """Draw more in the tails, or the whole graph for the allowance; False where that was done."""
     if not settled_but_for_translation(judged, terms.false_alarm):
-        more = [tail.draw_more(DRAWS) for tail in tails]
+        more = [tail.draw_further() for tail in tails]
     else:
         within = judged.translation is not None and judged.translation.within
         more = [tail.widen_allowance(within=within) for tail in tails]

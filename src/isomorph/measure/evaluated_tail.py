@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from isomorph.core.errors import IsomorphError
-from isomorph.core.stated_numbers import DRAWS, FIRST_DRAWS
+from isomorph.core.stated_numbers import FIRST_DRAWS, FURTHER_DRAWS
 from isomorph.core.trace import Noise
 from isomorph.measure.noise_draws import NoiseDraws
 from isomorph.measure.spread import Spread, finite_where
@@ -81,8 +81,9 @@ class EvaluatedTail:
         More draws of the tail help where the translation is ``within`` the allowance, though not
         beyond doubt.
         """
-        if within and self.allowance_draws < DRAWS:
-            self.allowance_draws = DRAWS
+        more = next((each for each in FURTHER_DRAWS if each > self.allowance_draws), None)
+        if within and more is not None:
+            self.allowance_draws = more
             return True
         widened, self.whole_allowance = not self.whole_allowance, True
         return widened
@@ -97,6 +98,10 @@ class EvaluatedTail:
         """Use this many draws from now on; False if there are as many already."""
         more, self.draws = self.draws < draws, max(self.draws, draws)
         return more
+
+    def draw_further(self) -> bool:
+        """Use the next larger number of draws; False if there is none."""
+        return any(self.draw_more(draws) for draws in FURTHER_DRAWS)
 
     def draw_wider(self) -> bool:
         """Return False: wider noise is for graphs that jump, which have no tail."""

@@ -7,7 +7,7 @@ from onnx import helper, numpy_helper
 
 import isomorph
 from isomorph.core.divergence import Verdict
-from isomorph.measure import evaluated_batch, evaluated_model
+from isomorph.measure import compare, evaluated_batch, evaluated_model
 
 LAYERS = 16
 
@@ -61,6 +61,18 @@ def test_a_fault_is_judged_by_the_whole(tmp_path):
     assert report.verdict is Verdict.DIVERGENT
     assert output.observed is not None
     assert not output.observed.budget.lower_bound
+
+
+def test_draws_are_added_in_steps_while_a_doubt_is_left(tmp_path, monkeypatch):
+    drawn = []
+
+    def never(divergence, *_, **__):
+        drawn.append(divergence.observed.budget.draws)
+        return False
+
+    monkeypatch.setattr(compare, "beyond_doubt", never)
+    _judged(tmp_path, lambda i, weight: weight[::-1].copy() if i == 2 else weight)
+    assert drawn[:3] == [3, 5, 10]
 
 
 def test_weights_that_were_rounded_again_are_allowed_in_the_whole(tmp_path):

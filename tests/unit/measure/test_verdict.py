@@ -190,6 +190,7 @@ def test_few_draws_are_enough_for_what_is_far_off_in_a_smooth_graph():
     assert beyond_doubt(_far_off(300), 1e-6, smooth=True)
     assert not beyond_doubt(_far_off(300), 1e-6, smooth=False)
     assert not beyond_doubt(_far_off(50), 1e-6, smooth=True)
+    assert beyond_doubt(_far_off(50, draws=5), 1e-6, smooth=True)
     assert beyond_doubt(_far_off(50, draws=10), 1e-6, smooth=True)
 
 
