@@ -368,9 +368,9 @@ logarithm, a root or a quotient of it is noted."""
 
 # What an oracle keeps between runs; no result depends on these
 
-LIFTED_WEIGHT_BYTES = 64 << 20
+LIFTED_WEIGHT_BYTES = 16 << 20
 """Bytes of stored tensors and their float64 copies, where nothing limits the process to less: all
-of a model with five million weights. Beyond: a weight is read and lifted again at each use, which
+of a model with a million weights. Beyond: a weight is read and lifted again at each use, which
 costs little beside using it, except in a dense layer on a single row."""
 
 FOLDED_CONSTANT_BYTES = 512 << 20
