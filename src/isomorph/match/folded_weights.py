@@ -7,7 +7,7 @@ constant can be part of the weight and the bias, and converters fold it into the
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -150,13 +150,24 @@ class FoldedWeights:
             if folded.scale.size == 1:
                 return
 
-    def kernels_of(self, size: int) -> Iterator[tuple[Folded, ScaledKernel]]:
-        """Yield every kernel of ``size`` elements that folding changes."""
+    @cached_property
+    def _readers(self) -> dict[str, list[str]]:
+        """The linear nodes that read each kernel."""
+        found: dict[str, list[str]] = {}
         for linear, (kernel, _) in self.linear.items():
-            if self._size(kernel) == size:
-                for folded in self.chain(linear):
-                    for scaled in self.kernels(folded) if folded.scales else ():
-                        yield folded, scaled
+            found.setdefault(kernel, []).append(linear)
+        return found
+
+    def kernels_of_size(self, size: int) -> list[str]:
+        """Return the kernels of ``size`` elements."""
+        return [kernel for kernel in self._readers if self._size(kernel) == size]
+
+    def kernels_from(self, kernels: Iterable[str]) -> Iterator[tuple[Folded, ScaledKernel]]:
+        """Yield these kernels as folding changes them."""
+        for linear in (each for kernel in kernels for each in self._readers.get(kernel, ())):
+            for folded in self.chain(linear):
+                for scaled in self.kernels(folded) if folded.scales else ():
+                    yield folded, scaled
 
     def _size(self, name: str) -> int:
         constant = self._weights.graph.constants.get(name)

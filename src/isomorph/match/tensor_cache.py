@@ -38,6 +38,8 @@ class TensorCache(Mapping[str, "Array"]):
         )
         self._place = {name: place for place, batch in enumerate(self._batches) for name in batch}
         self._cached: OrderedDict[int, Mapping[str, Array]] = OrderedDict()
+        self._mapped: dict[int, list[Array]] = {}
+        """One array of each file mapping of a cached batch."""
         self._bytes = self._resident = 0
 
     def put(self, place: int, values: Mapping[str, Array]) -> None:
@@ -49,10 +51,13 @@ class TensorCache(Mapping[str, "Array"]):
 
     def _keep(self, place: int, values: Mapping[str, Array]) -> None:
         self._cached[place] = values
+        mappings = {id(mapping_of(array)): array for array in values.values()}
+        self._mapped[place] = [each for each in mappings.values() if mapping_of(each) is not None]
         self._bytes += _bytes(values)
         self._used(*values.values())
         while self._bytes > self._memory_bytes and len(self._cached) > 1:
-            _, gone = self._cached.popitem(last=False)
+            first, gone = self._cached.popitem(last=False)
+            del self._mapped[first]
             self._bytes -= _bytes(gone)
 
     def __getitem__(self, name: str) -> Array:
@@ -67,8 +72,7 @@ class TensorCache(Mapping[str, "Array"]):
         """Count mapped arrays that are read, and release their memory where it is too much."""
         self._resident += sum(array.nbytes for array in arrays if mapping_of(array) is not None)
         if self._resident > min(_MAPPED, self._memory_bytes // _SHARE):
-            cached = (array for values in self._cached.values() for array in values.values())
-            for array in {id(mapping_of(each)): each for each in cached}.values():
+            for array in (each for arrays in self._mapped.values() for each in arrays):
                 release_pages(array)
             self._resident = 0
 

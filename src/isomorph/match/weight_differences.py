@@ -282,6 +282,7 @@ class _Comparison:
 
     def _origins(self, weight: StoredWeight) -> Iterator[_Origin]:
         """Yield possible origins of a weight: stored as it is, or folded with what follows."""
+        tried: set[str] = set()
         for stored in self._sources(weight)[: LIKE_WEIGHTS.most]:
             value = self.reference.numbers(stored)
             if value is not None:
@@ -289,7 +290,12 @@ class _Comparison:
                 yield stored, (stored.name,), value, Source(dtype=stored.dtype, half_step=half)
                 for other in factored_in(stored, value) if stored.grid is None else ():
                     yield None, (stored.name,), other, Source(dtype=stored.dtype)
-        for folded, scaled in self._folds.kernels_of(weight.size):
+            # What follows a likely weight is likelier than another weight.
+            tried.add(stored.name)
+            for folded, scaled in self._folds.kernels_from((stored.name,)):
+                yield folded, folded.names, scaled, Source(dtype="float32")
+        others = self._folds.kernels_of_size(weight.size)
+        for folded, scaled in self._folds.kernels_from(e for e in others if e not in tried):
             yield folded, folded.names, scaled, Source(dtype="float32")
         for folded, value, error_bound in self._biases.of(weight):
             yield folded, folded.names, value, Source(dtype="float32", error_bound=error_bound)

@@ -35,24 +35,37 @@ class Fingerprint:
 
 def fingerprint(array: Array) -> Fingerprint:
     """Of any numeric tensor; integers and booleans by their values."""
-    flat = np.ravel(np.asarray(array)).astype(np.float64)
-    infinite, undefined = int(np.isinf(flat).sum()), int(np.isnan(flat).sum())
-    finite = flat[np.isfinite(flat)] if infinite or undefined else flat
+    finite = flat = np.ravel(np.asarray(array)).astype(np.float64, copy=False)
+    infinite = undefined = 0
+    least, most = _range(flat)
+    if not (np.isfinite(least) and np.isfinite(most)):
+        infinite, undefined = int(np.isinf(flat).sum()), int(np.isnan(flat).sum())
+        finite = flat[np.isfinite(flat)]
+        least, most = _range(finite)
     if not finite.size:
         finite = np.zeros(1)
     # Scaled, so that squares of very large or very small values stay representable.
-    unit = float(np.max(np.abs(finite))) or 1.0
+    unit = max(abs(least), abs(most)) or 1.0
     scaled = finite / unit
-    rms = float(np.sqrt(np.mean(np.square(scaled))))
-    leaning = float(np.mean(scaled * np.abs(scaled))) / rms if rms > 0 else 0.0
+    sizes = np.abs(scaled)
+    mean, absolute = float(np.mean(scaled)), float(np.mean(sizes))
+    np.multiply(scaled, sizes, out=sizes)
+    np.square(scaled, out=scaled)
+    rms = float(np.sqrt(np.mean(scaled)))
+    leaning = float(np.mean(sizes)) / rms if rms > 0 else 0.0
     return Fingerprint(
         elements=flat.size,
         infinite=infinite,
         undefined=undefined,
         rms=rms * unit,
-        mean=float(np.mean(scaled)) * unit,
-        absolute=float(np.mean(np.abs(scaled))) * unit,
+        mean=mean * unit,
+        absolute=absolute * unit,
         leaning=leaning * unit,
-        least=float(np.min(finite)),
-        most=float(np.max(finite)),
+        least=least,
+        most=most,
     )
+
+
+def _range(values: Array) -> tuple[float, float]:
+    """Return the smallest and the largest number; NaN where one is."""
+    return (float(np.min(values)), float(np.max(values))) if values.size else (0.0, 0.0)

@@ -25,7 +25,12 @@ def rms_and_peak(left: Array, right: Array) -> tuple[float, float]:
     if not left.size:
         return 0.0, 0.0
     with np.errstate(all="ignore"):
-        a, b = left.astype(np.float64), right.astype(np.float64)
+        a, b = left.astype(np.float64, copy=False), right.astype(np.float64, copy=False)
+        apart = np.asarray(a - b)
+        np.abs(apart, out=apart)
+        peak = float(np.max(apart))
+        if np.isfinite(peak):
+            return rms(apart), peak
         same = (a == b) | (np.isnan(a) & np.isnan(b))
         step = np.abs(np.where(same, 0.0, a - b))
         step = np.where(np.isnan(step), np.inf, step)
