@@ -11,6 +11,7 @@ src/isomorph/linting/approximated.json, which `isomorph lint` reads.
     python benchmarks/approximations.py                     # every converter
     python benchmarks/approximations.py pytorch_to_tflite   # one, beside what is known already
     python benchmarks/approximations.py --operators gelu resize      # those that are called so
+    python benchmarks/approximations.py --brief             # few operators; the table stays
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from typing import Any
 
 from measuring.distinguishing import certain, distinguishing_features
 from measuring.operators import Bench, groups
+from measuring.tables import write_json
 from networks.operators.form import called, numbered
 from networks.operators.side_by_side import Side
 
@@ -50,6 +52,7 @@ TELLING = {
 }
 """Whose rules name the operators that are worth a look; ONNX's are few enough to take all."""
 
+BRIEF_CONVERTER, BRIEF_OPERATORS = "pytorch_to_onnx", ["gelu", "softmax"]
 TOGETHER = 32
 """Forms in one model; a model of more takes longer, and is in vain where one of them fails."""
 
@@ -59,18 +62,30 @@ def main() -> None:
     parser.add_argument("converters", nargs="*", default=CONVERTERS, metavar="CONVERTER")
     parser.add_argument("--operators", nargs="*", default=(), metavar="WORD",
                         help="only operators with this in their name; others stay")  # fmt: skip
+    parser.add_argument("--brief", action="store_true",
+                        help=f"{BRIEF_CONVERTER} and few operators; the table stays")  # fmt: skip
     given = parser.parse_args()
+    if given.brief:
+        given.converters, given.operators = [BRIEF_CONVERTER], BRIEF_OPERATORS
     with TemporaryDirectory(prefix="isomorph-operators-") as name:
         for converter in sorted(given.converters, key=lambda each: registry.converter(each).source):
             started = time.monotonic()
             row = _measured(converter, tuple(word.lower() for word in given.operators), Path(name))
-            known = json.loads(TABLE.read_text(encoding="utf-8")) if TABLE.is_file() else {}
-            known[converter] = joined(known.get(converter), row) if given.operators else row
-            text = json.dumps(known, indent=1, sort_keys=True)
-            TABLE.write_text(f"{text}\n", encoding="utf-8")
+            if given.brief:
+                write_json("approximations_brief", {converter: row})
+            else:
+                _keep(converter, row, whole=not given.operators)
             forms = f"{sum(row['operators'].values())} forms of {len(row['operators'])} operators"
             found = f"{len(row['approximated'])} approximated, {len(row['refused'])} refused"
             print(f"{converter}: {forms}; {found}; {time.monotonic() - started:.0f} s", flush=True)
+
+
+def _keep(converter: str, row: dict[str, Any], *, whole: bool) -> None:
+    """The row of a converter in the table that lint reads."""
+    known = json.loads(TABLE.read_text(encoding="utf-8")) if TABLE.is_file() else {}
+    known[converter] = row if whole else joined(known.get(converter), row)
+    text = json.dumps(known, indent=1, sort_keys=True)
+    TABLE.write_text(f"{text}\n", encoding="utf-8")
 
 
 def joined(before: dict[str, Any] | None, row: dict[str, Any]) -> dict[str, Any]:

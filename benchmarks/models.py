@@ -9,14 +9,16 @@ from __future__ import annotations
 import argparse
 
 from measuring.tables import table, write_json
-from networks.all_networks import NAMES, written
+from networks.all_networks import NAMES, TORCH, written
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=NAMES, metavar="NAME", default=NAMES)
+    parser.add_argument("--brief", action="store_true", help="the networks of PyTorch alone")
+    given = parser.parse_args()
     rows = []
-    for name in parser.parse_args().only:
+    for name in TORCH if given.brief else given.only:
         files = written(name)
         rows.append(
             {
@@ -40,7 +42,7 @@ def main() -> None:
             ],
         )
     )
-    write_json("models", {"networks": rows})
+    write_json("models_brief" if given.brief else "models", {"networks": rows})
 
 
 if __name__ == "__main__":

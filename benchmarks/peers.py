@@ -23,6 +23,7 @@ from networks.altered import folded_and_renamed, with_fault
 from networks.files import Files
 
 _LOOK = ("--onnxrt", "--onnx-outputs", "mark", "all")
+TITLES = ("pair", "tool", "time", "CPU", "peak memory", "right", "says")
 _FAILED = re.compile(r"FAILED \| Output: '([^']+)'")
 
 
@@ -81,12 +82,12 @@ def _heir(pair: Pair, renamed: dict[str, str], target: Path) -> str:
     )
 
 
-def by_isomorph(files: Files, pair: Pair) -> Measured:
-    """The whole command, on one set of inputs, as Polygraphy draws one."""
+def by_isomorph(files: Files, pair: Pair, option: str = "--inputs") -> Measured:
+    """The whole command, on one set of inputs, as Polygraphy draws one, or on a test set."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         words = [sys.executable, "-m", "isomorph", "check", str(files.reference)]
-        words += [str(pair.candidate), "--inputs", str(files.inputs)]
+        words += [str(pair.candidate), option, str(files.inputs)]
         words += ["--format", "json", "--output", str(report)]
         ran = run(words, folder=Path(folder))
         if not report.exists():
@@ -160,8 +161,7 @@ def main() -> None:
         for pair in pairs(files, Path(folder)):
             print(f"… {files.name}, {pair.title}", flush=True)
             rows += [by_polygraphy(files, pair), by_isomorph(files, pair)]
-    titles = ("pair", "tool", "time", "CPU", "peak memory", "right", "says")
-    print(table(titles, [_shown(row) for row in rows]))
+    print(table(TITLES, [shown(row) for row in rows]))
     _tell(rows)
     write_json("peers_brief" if given.brief else "peers", {
         "network": files.name, "rows": [asdict(row) for row in rows],
@@ -182,7 +182,8 @@ def _tell(rows: list[Measured]) -> None:
     print(f"isomorph takes {time_:.2f} of Polygraphy's time and {memory:.2f} of its memory")
 
 
-def _shown(row: Measured) -> tuple[str, ...]:
+def shown(row: Measured) -> tuple[str, ...]:
+    """The cells of a row, after the pair and the tool."""
     return (
         row.pair,
         row.tool,

@@ -7,6 +7,7 @@ Every row takes the place of the one that was there as soon as it is measured; o
     python benchmarks/routes.py            # the six small models, every route
     python benchmarks/routes.py --real     # published models too, each kind until one is proven
     python benchmarks/routes.py --only cnn --width float16 int8
+    python benchmarks/routes.py --brief    # one small model as it is; the page stays
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from measuring.tables import write_json
+from measuring.tables import RESULTS, write_json
 
 from isomorph.api.environment import open_loader
 from isomorph.checking.config import CheckConfig
@@ -51,7 +53,7 @@ _BELOW = "below_rounding"
 LONGEST = 200
 """Characters of a reason."""
 
-RESULTS = Path(__file__).parent / "results" / "routes.json"
+BRIEF_MODEL = "dense.onnx"
 
 
 def main() -> None:
@@ -60,7 +62,12 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=None, metavar="NAME", help="these models")
     parser.add_argument("--width", nargs="*", default=None, metavar="WIDTH",
                         help="these widths; 'as-it-is' narrows nothing")  # fmt: skip
+    parser.add_argument("--brief", action="store_true",
+                        help=f"every route of {BRIEF_MODEL} as it is; the page stays")  # fmt: skip
     given = parser.parse_args()
+    if given.brief:
+        given.only, given.width = [BRIEF_MODEL], ["as-it-is"]
+    kept = Kept("routes_brief", None) if given.brief else Kept("routes", PAGE)
     widths = [w for w in WIDTHS if given.width is None or (w or "as-it-is") in given.width]
     with TemporaryDirectory(prefix="isomorph-routes-") as name:
         folder = Path(name)
@@ -68,27 +75,38 @@ def main() -> None:
         subprocess.run(command, check=True, capture_output=True)
         for model in SMALL:
             if _wanted(model, given.only):
-                _surveyed(folder / model, folder / f"{model} samples", model, widths, every=True)
+                _surveyed(
+                    kept, folder / model, folder / f"{model} samples", model, widths, every=True
+                )
         for package, path in REAL if given.real else ():
             found = _carried(package, path)
             if found is not None and _wanted(path, given.only):
                 samples = _made_up(found, folder / f"samples of {_label(package, found)}")
-                _surveyed(found, samples, _label(package, found), widths, every=False)
+                _surveyed(kept, found, samples, _label(package, found), widths, every=False)
 
 
-def _keep(row: dict[str, Any]) -> None:
-    """The row in the place of the one that was there, in the figures and on the page."""
-    rows = json.loads(RESULTS.read_text(encoding="utf-8"))["routes"] if RESULTS.is_file() else []
-    places = {_key(each): place for place, each in enumerate(rows)}
-    if _key(row) in places:
-        rows[places[_key(row)]] = row
-    else:
-        rows.append(row)
-    order = [*SMALL, *(_label(package, Path(path)) for package, path in REAL)]
-    rows = [each for each in rows if each["model"] in order]
-    rows.sort(key=lambda each: (order.index(each["model"]), WIDTHS.index(each["width"])))
-    write_json("routes", {"routes": rows})
-    PAGE.write_text(_page(rows), encoding="utf-8")
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Where rows are kept: the name of the figures, and a page if there is one."""
+
+    name: str
+    page: Path | None
+
+    def keep(self, row: dict[str, Any]) -> None:
+        """The row in the place of the one that was there, in the figures and on the page."""
+        path = RESULTS / f"{self.name}.json"
+        rows = json.loads(path.read_text(encoding="utf-8"))["routes"] if path.is_file() else []
+        places = {_key(each): place for place, each in enumerate(rows)}
+        if _key(row) in places:
+            rows[places[_key(row)]] = row
+        else:
+            rows.append(row)
+        order = [*SMALL, *(_label(package, Path(path)) for package, path in REAL)]
+        rows = [each for each in rows if each["model"] in order]
+        rows.sort(key=lambda each: (order.index(each["model"]), WIDTHS.index(each["width"])))
+        write_json(self.name, {"routes": rows})
+        if self.page is not None:
+            self.page.write_text(_page(rows), encoding="utf-8")
 
 
 def _key(row: dict[str, Any]) -> tuple[Any, ...]:
@@ -125,15 +143,16 @@ def _made_up(source: Path, folder: Path) -> Path:
 
 
 def _surveyed(
-    source: Path, samples: Path | None, label: str, widths: Sequence[str], *, every: bool
-) -> None:
+    kept: Kept, source: Path, samples: Path | None, label: str, widths: Sequence[str], *,
+    every: bool,
+) -> None:  # fmt: skip
     """The routes of one model; integers only where there are samples to calibrate on."""
     data = data_set(samples) if samples is not None and samples.is_dir() else None
     converter_worker = ConverterWorker()
     try:
         with open_loader() as opener:
             if AS_IS in widths:
-                _keep_impossible(label, opener.load(str(source)).framework)
+                _keep_impossible(kept, label, opener.load(str(source)).framework)
             for width in widths:
                 integers = width in {"int8", "int16x8"}
                 if integers and data is None:
@@ -153,24 +172,24 @@ def _surveyed(
                 started = time.monotonic()
                 for trip in trips:
                     row = _row(label, trip)
-                    _keep(row)
+                    kept.keep(row)
                     print(_line(row, time.monotonic() - started), flush=True)
                     started = time.monotonic()
     except IsomorphError as error:
-        _keep({"model": label, "route": "", "width": "", "outcome": "unread",
-               "reason": error.sentence})  # fmt: skip
+        kept.keep({"model": label, "route": "", "width": "", "outcome": "unread",
+                   "reason": error.sentence})  # fmt: skip
     finally:
         converter_worker.close()
 
 
-def _keep_impossible(model: str, framework: str) -> None:
+def _keep_impossible(kept: Kept, model: str, framework: str) -> None:
     """The formats that no converter leads to."""
     for target in formats():
         try:
             assert target == framework or routes(framework, target)
         except UsageError as error:
-            _keep({"model": model, "route": f"{framework} → {target}", "width": AS_IS,
-                   "outcome": "no way", "reason": error.sentence})  # fmt: skip
+            kept.keep({"model": model, "route": f"{framework} → {target}", "width": AS_IS,
+                       "outcome": "no way", "reason": error.sentence})  # fmt: skip
 
 
 def _row(model: str, trip: RouteResult) -> dict[str, Any]:

@@ -1,11 +1,13 @@
-"""An ONNX file with a fault planted in it, and one that an optimizer folded and renamed."""
+"""ONNX files with a fault planted in them, and one that an optimizer folded and renamed."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import numpy as np
     import onnx
 
 
@@ -23,6 +25,46 @@ def with_fault(source: Path, target: Path) -> str:
     for attribute in chosen.attribute:
         if attribute.name == "pads":
             attribute.ints[:] = [2, 1, 0, 1]
+    onnx.save(model, target)
+    return str(chosen.name)
+
+
+def with_exchanged_channels(source: Path, target: Path) -> str:
+    """Two output channels of one convolution are exchanged; gives the name of its node."""
+
+    def exchange(values: np.ndarray) -> None:
+        values[[0, 1]] = values[[1, 0]]
+
+    return _with_altered_constants(source, target, exchange, bias_too=True)
+
+
+def with_wrong_weight(source: Path, target: Path) -> str:
+    """The largest weight of one convolution has another sign; gives the name of its node."""
+    import numpy as np
+
+    def negate(values: np.ndarray) -> None:
+        flat = values.reshape(-1)
+        flat[np.abs(flat).argmax()] *= -1
+
+    return _with_altered_constants(source, target, negate, bias_too=False)
+
+
+def _with_altered_constants(
+    source: Path, target: Path, alter: Callable[[np.ndarray], None], *, bias_too: bool
+) -> str:
+    """The constants of the convolution in the middle are altered."""
+    import onnx
+
+    model = onnx.load(source)
+    stored = {tensor.name: tensor for tensor in model.graph.initializer}
+    found = [
+        node for node in model.graph.node if node.op_type == "Conv" and node.input[1] in stored
+    ]
+    chosen = found[len(found) // 2]
+    for name in chosen.input[1:] if bias_too else chosen.input[1:2]:
+        values = onnx.numpy_helper.to_array(stored[name]).copy()
+        alter(values)
+        stored[name].CopyFrom(onnx.numpy_helper.from_array(values, name))
     onnx.save(model, target)
     return str(chosen.name)
 

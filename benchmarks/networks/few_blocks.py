@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import torch
 from torch import Tensor, nn
 
@@ -29,4 +31,5 @@ FEW_BLOCKS = Network(
     build=FewBlocks,
     input_name="image",
     example=lambda: torch.rand(1, 3, 32, 32),
+    source=Path(__file__),
 )

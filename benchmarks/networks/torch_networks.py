@@ -20,12 +20,14 @@ SEED = 0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
-    """One network: how it is built, and an input it runs on."""
+    """One network: how it is built, an input it runs on, and the file that builds it."""
 
     name: str
     build: Callable[[], nn.Module]
     input_name: str
     example: Callable[[], Tensor]
+    outputs: tuple[str, ...] = ("scores",)
+    source: Path = Path(__file__)
 
 
 class Bottleneck(nn.Module):
@@ -133,7 +135,7 @@ NETWORKS = (
 
 def written(network: Network) -> Files:
     """The files of one network; made unless this very source has made them before."""
-    folder = folder_of(Path(__file__), torch.__version__)
+    folder = folder_of(network.source, torch.__version__)
     torch.manual_seed(SEED)
     module, example = network.build().eval(), network.example()
     files = Files(
@@ -154,7 +156,7 @@ def _write(network: Network, module: nn.Module, example: Tensor, files: Files) -
         torch.export.save(torch.export.export(module, (example,)), files.reference)
         program = torch.onnx.export(
             module, (example,), dynamo=True, verbose=False,
-            input_names=[network.input_name], output_names=["scores"],
+            input_names=[network.input_name], output_names=list(network.outputs),
         )  # fmt: skip
         program.save(files.candidate)
     # Last: where the inputs are, everything is.

@@ -42,3 +42,12 @@ def test_every_kind_of_pass_is_one_that_the_step_knows(monkeypatch):
         assert asked <= set(KINDS)
         assert any("oracle" in step for step in asked)
         assert any("capture" in step for step in asked)
+
+
+@pytest.mark.parametrize("path", sorted(BENCHMARKS.glob("[a-z]*.py")), ids=lambda path: path.stem)
+def test_every_program_has_a_brief_form_for_make_bench(path):
+    done = program(path.name, "--help")
+    assert done.returncode == 0, done.stderr
+    assert "--brief" in done.stdout
+    page = (BENCHMARKS.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert f"| `{path.name}` |" in page
