@@ -64,6 +64,21 @@ def _own_process_untouched():
     assert "onnx2tf" not in sys.modules, "this test imported onnx2tf: leave that to a worker"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _warm_workers():
+    """Workers are copies of processes that have imported their frameworks, from the second on."""
+    from isomorph.core.system_memory import default_worker_memory
+    from isomorph.workers import supervisor
+    from warm_workers import WarmLauncher
+
+    usual = supervisor._launcher
+    launcher = WarmLauncher(usual, default_worker_memory())
+    supervisor._launcher = launcher
+    yield
+    supervisor._launcher = usual
+    launcher.close()
+
+
 @pytest.fixture(scope="session")
 def saturates():
     """Whether ONNX Runtime's products of unsigned and signed bytes saturate on this CPU.

@@ -4,6 +4,7 @@ A command of isomorph spends more time on its imports than on a small model, an 
 PyTorch or TensorFlow. A server imports them once for all tests of a pytest process and does nothing
 else; each command is a fork of it, with its own exit code, streams, folder and variables. A fork
 does not show what an interpreter does before it runs the command: tests of that start a real one.
+Workers of a command are copies as well (`warm_workers`).
 """
 
 import atexit
@@ -70,7 +71,8 @@ class _Server:
 
     def __init__(self, modules):
         near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        line = [sys.executable, "-P", __file__, str(far.fileno()), *modules]
+        self._wanted = tempfile.TemporaryDirectory(prefix="wanted-")
+        line = [sys.executable, "-P", __file__, str(far.fileno()), self._wanted.name, *modules]
         variables = {**os.environ, "PYTHONUTF8": "1"}
         self._process = subprocess.Popen(
             line, pass_fds=[far.fileno()], env=variables, stdin=subprocess.DEVNULL,
@@ -88,6 +90,7 @@ class _Server:
         """The server ends with its socket."""
         self._socket.close()
         self._process.wait()
+        self._wanted.cleanup()
 
 
 @functools.cache
@@ -116,11 +119,17 @@ def ran(words, folder, *, env=None, preload=COMMAND):
     return subprocess.CompletedProcess(words, code, *texts)
 
 
-def _serve(number, modules):
-    """Import, then fork for every request until the other end is closed."""
+def _serve(number, wanted, modules):
+    """Import, then fork for every request until the other end is closed.
+
+    Kinds of workers that earlier commands wanted are imported before the fork.
+    """
     import importlib
     import warnings
 
+    from warm_workers import preload, read_early
+
+    early, loaded = read_early(os.environ), []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in modules:
@@ -130,9 +139,12 @@ def _serve(number, modules):
         message, files, _, _ = socket.recv_fds(channel, 1 << 20, 3)
         if not message:
             return
+        for kind in sorted({each.name for each in Path(wanted).iterdir()} - set(loaded)):
+            preload(kind)
+            loaded.append(kind)
         if os.fork() == 0:
             channel.close()
-            _stand_by(json.loads(message), *files)
+            _stand_by(json.loads(message) | {"state": [loaded, wanted, early]}, *files)
         for each in files:
             os.close(each)
         with contextlib.suppress(ChildProcessError):
@@ -165,6 +177,7 @@ def _become(request, out, err):
     os.environ.update(request["env"])
     code = 1
     try:
+        _warm_workers(*request["state"])
         code = _run(request["words"][1:])
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
@@ -181,6 +194,19 @@ def _become(request, out, err):
         os._exit(code & 0xFF)
 
 
+def _warm_workers(loaded, wanted, early):
+    """Let the workers of this process be copies."""
+    from warm_workers import CAN_COPY, CommandLauncher
+
+    if CAN_COPY and "isomorph.workers.supervisor" in sys.modules:
+        from isomorph.core.system_memory import default_worker_memory
+        from isomorph.workers import supervisor
+
+        supervisor._launcher = CommandLauncher(
+            supervisor._launcher, default_worker_memory(), loaded, wanted, early
+        )
+
+
 def _run(words):
     """What ``python`` does with these words."""
     if words[0] == "-m":
@@ -195,4 +221,5 @@ def _run(words):
 
 
 if __name__ == "__main__":
-    _serve(int(sys.argv[1]), sys.argv[2:])
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    _serve(int(sys.argv[1]), sys.argv[2], sys.argv[3:])

@@ -109,7 +109,7 @@ class ConverterWorker:
     def _slot(self, word: str) -> WorkerSlot:
         if word not in self._slots:
             self._slots[word] = WorkerSlot(
-                f"convert-{word}", self._scratch, self._limits, _variables()
+                f"convert-{word}-{len(self._slots)}", self._scratch, self._limits, _variables()
             )
         return self._slots[word]
 

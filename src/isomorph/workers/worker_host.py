@@ -154,7 +154,7 @@ class WorkerHost:
             if not self._finalizer.alive:
                 raise RuntimeError("the host is closed")
             if place not in self._slots:
-                name = f"w{len(self._slots)}"
+                name = f"{word}-{len(self._slots)}"
                 self._slots[place] = WorkerSlot(name, self._scratch, self.limits, wanted)
             return self._slots[place]
 

@@ -180,12 +180,19 @@ class Command:
         return {**os.environ, "OMP_NUM_THREADS": "2", **quiet, **(more or {})}
 
     def _survivors(self):
-        """Processes that still have our temporary folder in their environment."""
+        """Processes that still have our temporary folder in their environment, or map a file in it.
+
+        A copy of a process shows the environment of the original, but every worker maps a file.
+        """
+        folder = str(self.scratch)
         for process in psutil.process_iter():
             try:
-                if process.environ().get("TMPDIR", "").startswith(str(self.scratch)):
+                copied = any("warm_" in word for word in process.cmdline())
+                if process.environ().get("TMPDIR", "").startswith(folder) or (
+                    copied and folder in Path(f"/proc/{process.pid}/maps").read_text()
+                ):
                     yield process
-            except psutil.Error:
+            except (psutil.Error, OSError):
                 continue
 
     def _tree(self):
