@@ -23,6 +23,8 @@ SHARED = {"building", "converting", "showing"}
 # that has imported these packages.
 FRESH = {"execution_provider", "quantize_ties", "tf_fake_quant"}
 ONNX = (*COMMAND, "onnx", "onnxruntime")
+# The same work on fewer inputs; what is asserted holds for them as well.
+BRIEF = {"quantization_audit"}
 PRELOADED = {
     "tensorflow": (*ONNX, "tensorflow", "keras"),
     "torch": (*ONNX, "torch", "torch.export", "torch._dynamo"),
@@ -34,6 +36,7 @@ def run(name, folder):
     """Run one example in a process of its own; its facts, and what it printed."""
     facts, program = folder / "facts.json", EXAMPLES / f"{name}.py"
     command = [sys.executable, str(program), "--json", str(facts)]
+    command += ["--brief"] if name in BRIEF else []
     environment = {**os.environ, "OMP_NUM_THREADS": "2"}
     if name in FRESH:
         done = subprocess.run(
