@@ -34,7 +34,7 @@ def viewed(divergent, tmp_path):
     yield process.stdout.readline().strip()
     process.send_signal(signal.SIGINT)
     process.stdout.close()
-    assert process.wait(timeout=10) == 0
+    assert process.wait(timeout=120) == 0
 
 
 def _reach(tab, address):
@@ -95,6 +95,6 @@ def test_without_the_token_the_page_shows_what_to_do(tab, viewed):
 def test_the_server_serves_nothing_without_the_token_either(viewed):
     start = viewed.partition("#")[0]
     with pytest.raises(urllib.error.HTTPError) as caught:
-        urllib.request.urlopen(f"{start}reports", timeout=10)
+        urllib.request.urlopen(f"{start}reports", timeout=120)
     with caught.value as refused:
         assert refused.code == 403

@@ -27,7 +27,7 @@ def test_the_demo_gives_the_right_answers(tmp_path):
 
 def test_the_demo_does_not_write_into_a_folder_that_exists(tmp_path):
     line = [sys.executable, "-m", "isomorph", "demo", "--keep", tmp_path]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(line, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 2
     assert "error[OUTPUT_EXISTS]" in done.stderr
     assert not list(tmp_path.iterdir())

@@ -11,7 +11,7 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 def program(name, *words):
     line = [sys.executable, "-X", "importtime", str(BENCHMARKS / name), *words]
-    return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(line, capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.mark.parametrize("name", ["speed.py", "models.py"])

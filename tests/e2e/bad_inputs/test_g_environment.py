@@ -71,7 +71,7 @@ def test_g02_killed_at_any_time(isomorph, tmp_path, after):
     with isomorph.started("trace", "m.onnx", "-o", "t", stderr=subprocess.DEVNULL) as victim:
         time.sleep(after)
         victim.kill()
-    patience = time.monotonic() + 10
+    patience = time.monotonic() + PATIENCE
     while isomorph.alive() and time.monotonic() < patience:
         time.sleep(0.05)
     assert not isomorph.alive()
@@ -208,7 +208,7 @@ def test_g07_interrupted(isomorph, tmp_path, number):
                 break
         running.send_signal(number)
         message = running.stderr.read()
-        assert running.wait(timeout=60) == 130
+        assert running.wait(timeout=PATIENCE) == 130
     assert "interrupted" in message
     assert "Traceback" not in message
     report = json.loads((tmp_path / "r.json").read_text())
@@ -239,7 +239,7 @@ def test_g07_interrupted_while_the_models_are_loaded(isomorph, tmp_path):
             time.sleep(0.05)
         running.send_signal(signal.SIGTERM)
         message = running.stderr.read()
-        assert running.wait(timeout=20) == 130
+        assert running.wait(timeout=PATIENCE) == 130
     assert "Traceback" not in message
     report = json.loads((tmp_path / "r.json").read_text())
     assert report["verdict"] == "unknown"

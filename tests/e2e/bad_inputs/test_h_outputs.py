@@ -135,12 +135,12 @@ def viewed(checked, isomorph):
         yield address.hostname, address.port, address.fragment.removeprefix("token=")
         server.send_signal(signal.SIGINT)
         server.stdout.close()
-        assert server.wait(timeout=10) == 0
+        assert server.wait(timeout=120) == 0
 
 
 def _asked(viewed, path, **headers):
     host, port, token = viewed
-    connection = http.client.HTTPConnection(host, port, timeout=10)
+    connection = http.client.HTTPConnection(host, port, timeout=120)
     connection.putrequest("GET", path, skip_host="Host" in headers)
     for key, word in {"Authorization": f"Bearer {token}", **headers}.items():
         connection.putheader(key, word)

@@ -60,7 +60,7 @@ def test_nonsense_ends_the_conversation(ends, raw):
     parent, child = ends
     os.write(child._write, raw + b"abcde")
     with pytest.raises(ChannelClosedError):
-        parent.receive(deadline=time.monotonic() + 1.0)
+        parent.receive(deadline=time.monotonic() + 60.0)
 
 
 def test_a_closed_end_is_noticed(ends):

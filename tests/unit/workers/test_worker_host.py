@@ -389,7 +389,7 @@ def test_workers_die_with_their_parent(model_file, deed, number, tmp_path):
         worker = int(parent.stdout.readline())
         time.sleep(0.3)
         parent.send_signal(number)
-        parent.communicate(timeout=60)  # the deed itself never ends
+        parent.communicate(timeout=300)  # the deed itself never ends
     assert gone(worker)
     if number == signal.SIGINT:
         assert not list(scratch.iterdir())
@@ -453,7 +453,7 @@ FORK = """
 
 def test_a_forked_copy_has_its_own_workers_and_ends_only_those(model_file):
     program = [sys.executable, "-c", textwrap.dedent(FORK), str(model_file())]
-    reported = subprocess.run(program, capture_output=True, text=True, check=True, timeout=60)
+    reported = subprocess.run(program, capture_output=True, text=True, check=True, timeout=300)
     first, now = reported.stdout.split()
     assert first == now, "the original's worker lived through it"
     assert gone(int(first))
