@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.coverage import InputKind
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import ATTRIBUTE_SCALES, SHOWN_INPUTS
 from isomorph.core.stated_numbers import CONFIRMING_INPUTS
@@ -27,7 +28,7 @@ from isomorph.localize.output_effect import (
     nearer,
     numeric,
 )
-from isomorph.match.attributes import AttributeDifference, numbers_of
+from isomorph.match.attributes import AttributeDifference, apart_in_lists, numbers_of
 from isomorph.match.rounded_weights import narrowed
 from isomorph.match.topology import Topology
 from isomorph.measure.budget_check import judge
@@ -254,10 +255,40 @@ class AttributeExperiment:
         # A quantizer saturates on data that is larger than what it was calibrated on.
         narrow = bool(self._lower)
         yield from other_inputs(
-            reference, self._experiment.terms,
+            reference, self._experiment.terms, first=list(self._between_numbers()),
             scales=self._scales, sizes=True, beyond_given=not narrow,
             ties=self._experiment.one_framework,
         )  # fmt: skip
+
+    def _between_numbers(self) -> Iterator[Trial]:
+        """Yield inputs between the numbers of lists that differ: thresholds of a tree.
+
+        Each element of an input that a node reads is drawn from between two numbers of the list,
+        every second one from between two that differ.
+        """
+        reference = self._sides[0]
+        given = {name: np.asarray(value) for name, value in reference.feeds.items()}
+        random = np.random.default_rng([reference.seed, len(self.differences)])
+        for each in self.differences:
+            apart = apart_in_lists(each.expected, each.actual)
+            names = [n for n in each.counterpart.inputs if n in given]
+            floats = [name for name in names if given[name].dtype.kind == "f"]
+            if not apart or not floats or each.holder is not None:
+                continue
+            numbers = np.unique([*each.expected, *each.actual]).astype(np.float64)
+            middles = (numbers[1:] + numbers[:-1]) / 2.0
+            inner = np.array([(one + two) / 2.0 for one, two in apart])
+            everywhere = np.concatenate([middles, inner, [numbers[0] - 1.0, numbers[-1] + 1.0]])
+            for place in range(SHOWN_INPUTS.most):
+                feeds = dict(given)
+                for name in floats:
+                    value = given[name]
+                    drawn = random.choice(everywhere, value.shape)
+                    chosen = random.random(value.shape) < 0.5
+                    drawn = np.where(chosen, random.choice(inner, value.shape), drawn)
+                    feeds[name] = drawn.astype(value.dtype)
+                recipe = f"inputs between the numbers of {each.name!r}, draw {place + 1}"
+                yield Trial(recipe=recipe, feeds=feeds, kind=InputKind.GENERATED)
 
     @cached_property
     def _scales(self) -> tuple[float, ...]:

@@ -32,6 +32,7 @@ from isomorph.localize.output_effect import (
     near_outputs,
     nearer,
     numeric,
+    same_text,
 )
 from isomorph.localize.same_operand import applied_to_same_data, reads_same_data
 from isomorph.match.structural_constants import Isolation
@@ -207,8 +208,9 @@ class ConstantExperiment:
 
     def screened(self, ref: EvaluatedModel, cand: EvaluatedModel) -> Effect:
         """Return whether outputs are worth judging, where nothing can be replaced."""
-        expected, actual = numeric(ref.oracle_outputs()), numeric(cand.oracle_outputs())
-        near = near_outputs(expected, actual, self.outputs)
+        expected, actual = ref.oracle_outputs(), cand.oracle_outputs()
+        near = near_outputs(numeric(expected), numeric(actual), self.outputs)
+        near = near and same_text(expected, actual, self.outputs)
         return Effect.NOT_REACHED if near else Effect.UNDECIDED
 
     def judged(

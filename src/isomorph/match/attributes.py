@@ -233,6 +233,20 @@ def _written(value: Any) -> str:  # noqa: ANN401
     return str(value)
 
 
+def apart_in_lists(expected: object, actual: object) -> list[tuple[float, float]]:
+    """Return the finite numbers at the same places of two lists that differ; none for others."""
+    if not isinstance(expected, (list, tuple)) or not isinstance(actual, (list, tuple)):
+        return []
+    if len(expected) != len(actual) or not all(map(_is_float, (*expected, *actual))):
+        return []
+    pairs = zip(expected, actual, strict=True)
+    return [(float(one), float(two)) for one, two in pairs if not _equal(one, two)]
+
+
+def _is_float(value: object) -> bool:
+    return isinstance(value, float) and bool(np.isfinite(value))
+
+
 def numbers_of(node: Node) -> set[float]:
     """Return the finite numbers other than zero among the single attributes of a node."""
     return {

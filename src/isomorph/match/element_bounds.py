@@ -79,6 +79,21 @@ class Elements:
         count = self.count
         return 0 < 2 * count < self.beyond.size and 4 * self._between_elsewhere() <= count
 
+    @property
+    def distinct(self) -> bool:
+        """Whether many elements differ, at least a quarter does not, and rounding explains those.
+
+        So many do not agree by chance: in a type of 256 numbers, few of two weights are within one
+        rounding of each other. Errors of every size are another rounding of all.
+        """
+        count = self.count
+        agree = self.beyond.size - count
+        return (
+            0 < count <= 3 * agree
+            and 4 * self.informative >= self.beyond.size
+            and (4 * self._between_elsewhere() <= count)
+        )
+
     def _between_elsewhere(self) -> int:
         """Return how many elements lie between, in slices of an axis where none lies beyond."""
         fewest = int(np.count_nonzero(self.between))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from isomorph.core.limits import FOLDED_STEPS, LIKE_WEIGHTS, MERGED_AXES, noted_limits
-from isomorph.core.stated_numbers import COMPUTED_ERROR
+from isomorph.core.stated_numbers import COMPUTED_ERROR, FEW_ELEMENTS
 from isomorph.match.arranged_weights import agreeing_arrangements, factored_in, same_use
 from isomorph.match.blocked_weights import blocked_differences
 from isomorph.match.body_constants import changed_in_bodies, only_one_changed
@@ -42,6 +42,7 @@ from isomorph.match.split_products import SplitProduct, split_from, split_produc
 from isomorph.match.stored_weights import StoredWeight
 from isomorph.match.structural_constants import Isolation, placed_constants
 from isomorph.match.tables import table_differences
+from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -56,6 +57,12 @@ _Origin: TypeAlias = (
 def constant_differences(reference: Weights, candidate: Weights) -> list[ConstantDifference]:
     """Return the weights of the candidate that are wrong in few elements, in graph order."""
     return _Comparison(reference, candidate).differences()
+
+
+def _many_units_off(weight: StoredWeight, elements: Elements) -> bool:
+    """Whether many numbers of a narrow weight are off by whole units, and the others are right."""
+    narrow = weight.grid is not None or unit_roundoff(weight.dtype) > unit_roundoff("float32")
+    return narrow and weight.size > FEW_ELEMENTS and elements.distinct
 
 
 class _Comparison:
@@ -240,7 +247,7 @@ class _Comparison:
                     self._settled.add(weight.name)
                     self._doubtful.pop(weight.name, None)
                     return None
-                if not elements.sparse:
+                if not elements.sparse and not _many_units_off(weight, elements):
                     continue
                 evidence = self._evidence(weight, source, elements)
                 suspect = Suspect(
@@ -335,7 +342,8 @@ class _Comparison:
             if not same_use(weight, source) or self._used_up(source):
                 return ()
             named = ("provenance",) if source.name == weight.name else ()
-            return ("value", *named) if elements.informative > elements.count else ()
+            known = elements.informative > elements.count or _many_units_off(weight, elements)
+            return ("value", *named) if known else ()
         if not weight.direct:
             return ()
         belongs_to = ("structure",) if self._biases.belongs_to(weight, source) else ()
