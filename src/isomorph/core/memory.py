@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import resource
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 _SHARE = 8
 _LARGE = 256
 _M_MMAP_THRESHOLD = -3
 _LARGEST_THRESHOLD = 32 << 20
+_lock = threading.Lock()
+_builders: list[bool] = []
 
 
 def share_of_memory(most: int) -> int:
@@ -25,6 +31,27 @@ def give_back() -> None:
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # only glibc has it
     if trim is not None:
         trim(0)
+
+
+@contextmanager
+def building() -> Iterator[None]:
+    """Build a description of a model, whose objects all stay, without looking for unused ones.
+
+    The collector would look at all of them again whenever there are a quarter more. Several threads
+    may build at once.
+    """
+    with _lock:
+        _builders.append(gc.isenabled())
+        gc.disable()
+    try:
+        yield
+    finally:
+        with _lock:
+            # The first one has seen whether the collector was in use at all.
+            enabled = _builders[0]
+            _builders.pop()
+            if enabled and not _builders:
+                gc.enable()
 
 
 def keep_large_apart(memory_bytes: int) -> None:

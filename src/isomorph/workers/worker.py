@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import faulthandler
+import gc
 import os
 import resource
 import signal
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
-from isomorph.core.memory import give_back, keep_large_apart
+from isomorph.core.memory import building, give_back, keep_large_apart
 from isomorph.core.model import Model
 from isomorph.core.system_memory import resident_memory
 from isomorph.core.trace import Environment, Noise
@@ -100,9 +101,11 @@ class Worker:
 
     def _load(self, message: Message) -> Message:
         os.chdir(message["folder"])
-        model = self._host.load(message["source"], message["framework"], message["options"])
+        with building():
+            model = self._host.load(message["source"], message["framework"], message["options"])
+            described = encode(replace(model, native=None)) if message["describe"] else None
         self._models[message["model"]] = model
-        described = encode(replace(model, native=None)) if message["describe"] else None
+        gc.freeze()  # it stays until the worker ends, and need not be looked at again
         give_back()
         return {"digest": model.digest, "model": described}
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from isomorph import registry
 from isomorph.core.errors import UsageError
+from isomorph.core.memory import building
 from isomorph.core.model import Model
 from isomorph.core.system_memory import default_worker_memory
 from isomorph.core.trace import Capabilities, Environment
@@ -88,8 +89,9 @@ class WorkerHost:
         self._tell("load", str(source))
         oracle = registry.runtime(registry.framework(framework).oracle)
         recipe = self._recipes.draft(str(source), framework, options)
-        answer = self._slot(oracle.worker).load(recipe, describe=True)
-        model: Model = decode(Model, answer["model"])
+        with building():
+            answer = self._slot(oracle.worker).load(recipe, describe=True)
+            model: Model = decode(Model, answer["model"])
         self._recipes.remember(recipe, model)
         return model
 

@@ -1,9 +1,12 @@
 """Memory that is handed back."""
 
+import gc
 import subprocess
 import sys
 
 import pytest
+
+from isomorph.core import memory
 
 # Layers of equal size, as aligned blocks of memory: what one leaves, the next does not fit into.
 PROGRAM = """
@@ -30,3 +33,19 @@ def test_equal_layers_do_not_take_the_memory_of_all_of_them():
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True
     )
     assert int(done.stdout) < 20e6
+
+
+def test_the_collector_rests_while_something_is_built_and_is_then_as_it_was():
+    assert gc.isenabled()
+    with memory.building():
+        with memory.building():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        with memory.building():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
