@@ -44,7 +44,7 @@ from isomorph.measure.precision import lower_precision
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
     from isomorph.core.report import Binding
-    from isomorph.core.trace import Array
+    from isomorph.core.trace import Array, Arrays
     from isomorph.match.constant_difference import ConstantDifference
     from isomorph.match.stored_weights import Weights
 
@@ -194,8 +194,12 @@ class ConstantExperiment:
         if replaced is None:
             return self.screened(ref, cand)
         names = list(dict.fromkeys(spec.name for spec in cand.model.graph.outputs))
+        moved = _replaced_readers(cand, name, replaced)
+        if moved is not None and not moved:
+            return Effect.NOT_REACHED
+        given = {name: replaced} if moved is None else moved
         actual = numeric(cand.oracle_outputs())
-        right = numeric(flattened(cand.oracle().run({**cand.feeds, name: replaced}, names)))
+        right = numeric(flattened(cand.oracle().run({**cand.feeds, **given}, names)))
         if not differ_as_stored(actual, right):
             return Effect.NOT_REACHED
         expected = numeric(ref.oracle_outputs())
@@ -238,6 +242,34 @@ class ConstantExperiment:
         live = Topology(graphs[1]).live
         static = any(each.scale and each.tensor in live for each in graphs[1].quantization)
         return static and bool(lower_precision(*graphs))
+
+
+def _replaced_readers(cand: EvaluatedModel, name: str, replaced: Array) -> Arrays | None:
+    """Return what the readers of a weight compute from other values, none where it is the same.
+
+    Only the graph before them is evaluated: whatever the weight does to an output, it does through
+    them. None where they cannot be evaluated alone.
+    """
+    graph, oracle = cand.model.graph, cand.oracle()
+    readers = [node for node in graph.nodes if name in node.inputs]
+    made = [each for node in readers for each in node.outputs if each]
+    read = {each for node in readers for each in node.inputs if each}
+    known = {name, *graph.constants, *cand.feeds}
+    entries = [each for each in sorted(read) if each not in known]
+    alone = not read.intersection(made) and not any(node.bodies for node in readers)
+    shown = name in {spec.name for spec in graph.outputs}
+    if not readers or not alone or shown or oracle.capabilities.feed != "all":
+        return None
+    try:
+        before = oracle.run(cand.feeds, [*made, *entries])
+        given = {**cand.feeds, **{each: before[each] for each in entries}, name: replaced}
+        after = oracle.run(given, made)
+    except (IsomorphError, ValueError):
+        return None  # not every tensor that can be fetched can be fed
+    if not all(isinstance(found[each], np.ndarray) for each in made for found in (before, after)):
+        return None
+    same = all(np.array_equal(before[each], after[each], equal_nan=True) for each in made)  # type: ignore[arg-type]
+    return {} if same else {each: after[each] for each in made}
 
 
 def _corrected(difference: ConstantDifference, candidate: EvaluatedModel) -> Array | None:
