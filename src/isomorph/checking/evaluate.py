@@ -12,7 +12,11 @@ from isomorph.core.errors import FATAL, IsomorphError, RuntimeFailedError
 from isomorph.core.report import Finding, Skipped
 from isomorph.measure import findings as output_findings
 from isomorph.measure import input_layout, overflow
-from isomorph.measure.determinism import compare_repeated_runs, repeated_rounding_finding
+from isomorph.measure.determinism import (
+    NotRepeated,
+    compare_repeated_runs,
+    repeated_rounding_finding,
+)
 from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.measure.undecided_branches import of_decisions
 
@@ -76,7 +80,7 @@ def layout_outcome(arranged: ArrangedFeeds) -> Outcome:
 
 def check_determinism(*models: EvaluatedModel) -> Determinism:
     """Run each model twice; a random reference leaves nothing to compare with."""
-    seen = [(each, compare_repeated_runs(each)) for each in models]
+    seen = [(each, _repeated(each)) for each in models]
     random = {each.role: (each, found.random) for each, found in seen if found.random}
     findings: list[Finding] = []
     claims: list[Claim] = []
@@ -92,11 +96,16 @@ def check_determinism(*models: EvaluatedModel) -> Determinism:
         for each, found in seen
         if found.rounding_only
     ]
-    for each in models:
-        if each.handle is not None:
-            each.handle.release()
     outcome = Outcome(findings=tuple(findings), claims=tuple(claims))
     return Determinism(holds=not random, outcome=outcome)
+
+
+def _repeated(model: EvaluatedModel) -> NotRepeated:
+    """What differs between two runs; a large runtime is closed before the next one is opened."""
+    found = compare_repeated_runs(model)
+    if model.handle is not None:
+        model.handle.release()
+    return found
 
 
 def overflow_outcome(candidate: EvaluatedModel, known: tuple[Finding, ...]) -> Outcome:

@@ -53,7 +53,12 @@ class ModelHandle:
         return self._session("run", self.runtime, self.settings)
 
     def prepare(self) -> None:
-        """Open the chosen runtime ahead of time; an error is raised when it is to run."""
+        """Open the chosen runtime ahead of time; an error is raised when it is to run.
+
+        That of a large model is opened when it runs, so that the two sides hold one at a time.
+        """
+        if self._large:
+            return
         try:
             self.run()
         except IsomorphError as error:
@@ -61,10 +66,14 @@ class ModelHandle:
 
     def release(self) -> None:
         """Let the runtime of a large model go while the oracle works; it is opened anew to run."""
-        many = self.model.graph.weight_count >= _MANY
-        if self.host.isolation == "process" and many and "run" in self._sessions:
+        if self._large and "run" in self._sessions:
             with suppress(IsomorphError):
                 self._sessions["run"].close()
+
+    @property
+    def _large(self) -> bool:
+        """Whether its runtime takes so much memory that it is closed between runs."""
+        return self.host.isolation == "process" and self.model.graph.weight_count >= _MANY
 
     def plain(self) -> Session:
         """The same runtime with every optimizer off."""

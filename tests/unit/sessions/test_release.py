@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from isomorph.checking import evaluate
+from isomorph.measure.determinism import NotRepeated
 from isomorph.sessions import model_handle
 from isomorph.sessions.model_handle import ModelHandle
 from isomorph.workers.worker_host import WorkerHost
@@ -69,3 +73,33 @@ def test_what_goes_wrong_ahead_of_time_is_reported_when_it_is_to_run(path):
         side.prepare()
         with pytest.raises(IsomorphError):
             side.run()
+
+
+@pytest.mark.parametrize("large", [True, False])
+def test_the_runtime_of_a_large_model_is_opened_when_it_runs(path, large, monkeypatch):
+    monkeypatch.setattr(model_handle, "_MANY", 1 if large else 1 << 40)
+    with WorkerHost() as host:
+        model = host.load(str(path), "onnx", {})
+        side = ModelHandle(
+            role="candidate", model=model, host=host, runtime="onnxruntime", settings={}
+        )
+        side.prepare()
+        assert bool(side.environments) != large
+        side.run()
+        assert side.environments
+
+
+def test_each_runtime_is_released_before_the_next_one_runs(monkeypatch):
+    events = []
+
+    def repeated(model):
+        events.append(f"run {model.role}")
+        return NotRepeated()
+
+    def model(role):
+        handle = SimpleNamespace(release=lambda: events.append(f"release {role}"))
+        return SimpleNamespace(role=role, handle=handle)
+
+    monkeypatch.setattr(evaluate, "compare_repeated_runs", repeated)
+    assert evaluate.check_determinism(model("one"), model("two")).holds
+    assert events == ["run one", "release one", "run two", "release two"]
