@@ -5,7 +5,7 @@ The folklore: the conversion to OpenVINO lost something.
 Measured: the graph is right. On processors with bfloat16 the CPU plugin computes in it unless it
 is set otherwise, and the outputs move by 1e-3; on others it does not. isomorph finds the graphs
 equal, the run off, asks for full precision, and the run is right: precision, with the setting
-that cures it.
+that corrects it.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def main() -> Facts:
                     ),
                 )
                 facts[named] = first_finding(report)
-            facts[f"cure, {title}"] = report.findings[0].fix if report.findings else None
+            facts[f"setting, {title}"] = report.findings[0].fix if report.findings else None
     return facts
 
 

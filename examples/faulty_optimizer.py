@@ -59,7 +59,9 @@ def main() -> Facts:
             inputs={"x": x},
             options=isomorph.RuntimeOptions(settings={"name_optimizers": "yes"}),
         )
-        facts["cure of Pad before MaxPool"] = report.findings[0].fix if report.findings else None
+        facts["setting for Pad before MaxPool"] = (
+            report.findings[0].fix if report.findings else None
+        )
     ran = named.environment.facts["optimizers that ran"].split(", ")
     facts["optimizers that ran"] = [each for each in ran if "Fusion" in each][:3]
     return facts

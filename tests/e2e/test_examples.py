@@ -306,18 +306,18 @@ def faulty_optimizer(facts):
     _one_cause(facts, "fusion", "fused wrongly", right=levels)
     if facts["Pad before MaxPool"]["verdict"] == "divergent":  # a later version may be right
         _one_cause(facts, "fusion", "Pad before MaxPool")
-        assert "disable_optimizers=Pad_Fusion" in facts["cure of Pad before MaxPool"]
+        assert "disable_optimizers=Pad_Fusion" in facts["setting for Pad before MaxPool"]
     assert "GemmActivationFusion" in facts["optimizers that ran"]
 
 
 def faulty_compilers(facts):
-    cures = {"torch.compile": "compile=no", "XNNPACK": "xnnpack=off", "XLA": "xla=no",
-             "grappler": "grappler=off"}  # fmt: skip
-    for title, cure in cures.items():
+    settings = {"torch.compile": "compile=no", "XNNPACK": "xnnpack=off", "XLA": "xla=no",
+                "grappler": "grappler=off"}  # fmt: skip
+    for title, setting in settings.items():
         assert facts[f"without {title}"]["verdict"] == "equivalent"
         if facts[title]["verdict"] == "divergent":  # a later version may be right
             _one_cause(facts, "fusion", title)
-            assert cure in facts[f"cure, {title}"]
+            assert setting in facts[f"setting, {title}"]
 
 
 def frozen_size(facts):

@@ -98,7 +98,7 @@ def test_an_exported_program_is_repaired_like_any_other(pair, tmp_path):
     assert fixed.exists()
 
 
-def test_a_fault_of_the_run_ends_with_the_settings_that_cure_it(pair, tmp_path):
+def test_a_fault_of_the_run_ends_with_the_settings_that_correct_it(pair, tmp_path):
     fixed = tmp_path / "fixed.pt2"
     done = fix(pair, "net.pt2", fixed, "--set", "candidate.dtype=bfloat16")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -15,7 +15,8 @@ IN_PROSE = {
 }  # fmt: skip
 # Plain English in a sentence, and no name for a thing.
 IN_NAMES = IN_PROSE | {
-    "mine", "yours", "theirs", "witness", "island", "islands", "shelf", "meeting",
+    "mine", "yours", "theirs", "witness", "island", "islands", "shelf", "meeting", "sketch",
+    "sketched", "cure", "cures", "cured", "remedy", "dearest",
 }  # fmt: skip
 BRITISH = re.compile(
     r"(?:quanti|normali|optimi|locali|initiali|seriali|generali|recogni|summari|minimi|maximi"

@@ -90,8 +90,8 @@ def test_the_report_says_what_it_cost(check):
     assert report.cost.cpu == pytest.approx(sum(each.cpu for each in report.cost.phases))
     assert report.cost.wall >= report.elapsed["total"]
     text = TerminalReporter().render(report).replace("\n", " ")
-    dearest = report.cost.phases[0]
-    assert f"{report.cost.cpu:.1f} CPU s ({dearest.name} {dearest.cpu:.1f}, " in text
+    costliest = report.cost.phases[0]
+    assert f"{report.cost.cpu:.1f} CPU s ({costliest.name} {costliest.cpu:.1f}, " in text
 
 
 def test_progress_counts_the_steps(check):

@@ -67,7 +67,7 @@ def test_an_invalid_file_is_a_failure_of_its_converter(dense, tmp_path):
     assert "invalid model" in done.chosen[0].trouble.sentence
 
 
-def test_a_known_cure_is_applied_and_reported(dense, tmp_path):
+def test_a_known_workaround_is_applied_and_reported(dense, tmp_path):
     done = api.convert(dense, tmp_path / "made.onnx", via=("needs_workaround",))
     (hop,) = done.chosen
     assert [workaround.name for workaround in hop.workarounds] == ["medicine"]
@@ -83,7 +83,7 @@ def test_a_result_that_no_runtime_takes_is_remedied_too(dense, tmp_path):
     )
 
 
-def test_a_divergent_result_gets_the_cures_that_help_against_it(dense, tmp_path):
+def test_a_divergent_result_gets_the_workarounds_that_help_against_it(dense, tmp_path):
     done = api.convert(dense, tmp_path / "made.onnx", via=("wrong_without_workaround",))
     (hop,) = done.chosen
     assert (hop.status, [workaround.name for workaround in hop.workarounds]) == (

@@ -114,7 +114,7 @@ def test_narrower(order, name):
 
 
 @pytest.mark.parametrize("name", ["onnx_to_float16", "onnx_to_int8", "onnx_to_dynamic"])
-def test_every_cure_leaves_the_same_function(order, name, saturates):
+def test_every_workaround_leaves_the_same_function(order, name, saturates):
     converter = registry.converter(name)
     for workaround in converter.workarounds:
         asked = order(width=name.removeprefix("onnx_to_"), options=workaround.options)

@@ -41,7 +41,7 @@ def test_an_inner_phase_does_not_count_for_the_outer_one(clock, meter):
     assert spent(meter) == {OTHER: (1, 1), "compare": (3, 1), "oracle": (4, 8)}
 
 
-def test_the_phases_together_are_the_whole_and_the_dearest_comes_first(clock, meter):
+def test_the_phases_together_are_the_whole_and_the_costliest_comes_first(clock, meter):
     for name, wall, cpu in (("load", 3, 1), ("oracle", 2, 7), ("load", 1, 1), ("locate", 5, 2)):
         meter.enter(name)
         clock.spend(wall, cpu)
