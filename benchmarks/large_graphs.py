@@ -1,8 +1,8 @@
 """What a check costs per node: a chain and a wide graph of ever more ONNX nodes.
 
-Time and memory per node are to stay flat, up to 100,000 nodes; with ``--brief`` the graphs are small
-enough for a minute, and the results go to a file of their own. The growth is that of the last step, without what every check
-costs: 1 is linear, 2 quadratic.
+Time and memory per node are to stay flat, up to 100,000 nodes. With --brief the graphs are small
+enough for a minute, and the results go to a file of their own. The growth is that of the last step,
+without what every check costs: 1 is linear, 2 quadratic.
 """
 
 from __future__ import annotations
