@@ -13,6 +13,7 @@ import ctypes
 import importlib
 import json
 import os
+import pkgutil
 import platform
 import signal
 import socket
@@ -24,7 +25,12 @@ import warnings
 from pathlib import Path
 
 _COMMON = ("numpy", "onnx", "isomorph.workers.worker")
-_ONNX = ("onnx.checker", "onnx.shape_inference", "isomorph.frameworks.onnx.oracle")
+_ONNX = (
+    "onnx.checker", "onnx.shape_inference", "isomorph.frameworks.onnx.framework",
+    "isomorph.frameworks.onnx.oracle", "isomorph.frameworks.onnx.evaluator",
+    "isomorph.frameworks.onnx.validate", "isomorph.frameworks.onnx.operator_tables",
+    "isomorph.frameworks.onnx.ort_session", "isomorph.oracle.session",
+)  # fmt: skip
 _TORCH = ("torch", "torch.export", "torch._dynamo", "torch.onnx", "onnxscript")
 _TENSORFLOW = ("isomorph.frameworks.tensorflow.framework",)
 PRELOADED = {
@@ -180,7 +186,7 @@ def preload(kind):
     """Import what workers of this kind import."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name in (*_COMMON, *PRELOADED[kind]):
+        for name in (*_COMMON, *PRELOADED[kind], *_kernels()):
             importlib.import_module(name)
         if set(_TENSORFLOW) <= set(PRELOADED[kind]):
             from isomorph.frameworks.tensorflow.silence_logs import (
@@ -190,6 +196,14 @@ def preload(kind):
 
             import_tensorflow("tests")
             import_quietly("keras", "tests")
+
+
+def _kernels():
+    """Every module of kernels: an oracle imports them with its first model."""
+    from isomorph import kernels
+
+    found = pkgutil.walk_packages(kernels.__path__, f"{kernels.__name__}.")
+    return sorted(module.name for module in found)
 
 
 def _serve_one(channel, parent):
