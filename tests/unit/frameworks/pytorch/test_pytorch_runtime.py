@@ -227,7 +227,7 @@ def test_an_oracle_on_cuda_gives_the_numbers_of_the_cpu():
     for name in every:
         assert np.allclose(ran[name], expected[name], rtol=1e-12, atol=1e-12), name
     noise = Noise(seed=3, rounding=True)
-    drawn, drawn_here = there.run(feeds, every, noise), here.run(feeds, every, noise)
+    drawn, drawn_here = there.run(feeds, every, noise=noise), here.run(feeds, every, noise=noise)
     for name in every:
         spread = rms(drawn[name] - ran[name])
         assert 0.5 * rms(drawn_here[name] - expected[name]) <= spread
