@@ -66,16 +66,20 @@ def _faults_below_noise(
     itself it does not: there the rms error of the tensor exceeds its noise.
     """
     faults: list[Fault] = []
+    corrected: dict[str, Array] = {}
     while True:
-        if len(faults) >= WRONG_NODES.most:
+        if len(corrected) >= WRONG_NODES.most:
             WRONG_NODES.reached()
             break
-        search = Search(matcher, outputs, {each.tensor: each.value for each in faults})
+        search = Search(matcher, outputs, corrected)
         found = search.next_fault(everywhere=True)
         fault = None if found is None else narrow_to_node(search, found)
-        if fault is None or not beyond_noise(matcher, fault, search.values[fault.tensor]):
+        if fault is None or fault.tensor in corrected:
             break
-        faults.append(fault)
+        # Single elements that are off are a loss of this node; a fault may follow it.
+        if beyond_noise(matcher, fault, search.values[fault.tensor]):
+            faults.append(fault)
+        corrected[fault.tensor] = fault.value
     faults = _without_restored(matcher, faults)
     proven = [_proven(matcher, outputs, each, before, explained=True) for each in faults]
     # A fault whose correction does not reduce the loss is not its cause.
