@@ -145,6 +145,8 @@ def _begin_alike(pool: Array, rows: Array, dtype: type[np.floating[Any]]) -> Arr
 
     No other one is equal to any, and one number sets most of them apart.
     """
+    if not pool.shape[1]:
+        return np.arange(len(pool))
     with np.errstate(over="ignore"):
         first, wanted = ((each[:, 0] + 0.0).astype(dtype) for each in (pool, rows))
     return np.flatnonzero(np.isin(first, wanted) | np.isnan(first))
