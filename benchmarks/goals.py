@@ -58,8 +58,11 @@ class Subject:
     @cached_property
     def plain_cpu_seconds(self) -> float:
         """CPU seconds of one run: the difference between many and one, without the start."""
-        one, many = (self._cpu_seconds(runs) for runs in (1, 1 + PLAIN_RUNS))
-        return max(many - one, 1e-6) / PLAIN_RUNS
+        one, runs = self._cpu_seconds(1), PLAIN_RUNS
+        # A short run is lost in the variation of the start: as many as take longer than it.
+        while (beyond := self._cpu_seconds(1 + runs) - one) < one:
+            runs *= 4
+        return beyond / runs
 
     def _cpu_seconds(self, runs: int) -> float:
         words = [sys.executable, str(STEP), "plain", str(self.files.candidate)]
