@@ -48,12 +48,11 @@ def judge(
     dtype: str,
     derivation: str,
     scale: float = 1.0,
-    floor: Array | float = 0.0,
     stored: bool = True,
     flushed: bool = True,
     false_alarm: float,
 ) -> ErrorTerm:
-    """Measure, and compare every element with ``scale`` · threshold · its deviation + ``floor``.
+    """Measure, and compare every element with ``scale`` · threshold · its deviation.
 
     ``stored``: at least one side went through the type; two results of float64 did not.
     ``flushed``: at least one side is a run, which may have flushed a number to zero.
@@ -70,7 +69,7 @@ def judge(
     limit = student(actual.size, spread.freedom, false_alarm)
     allowed = np.zeros(actual.shape)
     if spread.deviation is not None:
-        allowed = scale * limit * spread.deviation + floor
+        allowed = scale * limit * spread.deviation
         if stored:
             allowed = allowed + stored_rounding(actual, expected, dtype, flushed=flushed)
     ratios = _ratios(actual, expected, allowed, spread.unsettled, exact=exact)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 ROUNDING = "Monte-Carlo spread of float64 runs disturbed by the rounding of the declared types"
 ALLOWANCE = "spread of float64 runs whose unmatched constants are re-rounded once"
 INTENDED = "spread of float64 runs with ideal quantizers and weights of the declared widths"
-_OWN_ROUNDING = unit_roundoff("float64") / unit_roundoff("float32")
+OWN_ROUNDING = "rounding of the float64 runs themselves, a lower bound of the allowance"
+_OWN_SHARE = unit_roundoff("float64") / unit_roundoff("float32")
 """Two float64 oracles of one function differ by their own rounding: this share of float32's."""
 
 
@@ -140,22 +141,42 @@ class _Errors:
         return merged(cand, cand) if self.recorded else merged(ref, cand)
 
     def measure_translation(self) -> None:
-        """Compare the oracles by the allowance; this costs further oracle passes."""
+        """Compare the oracles by what their own rounding and re-rounded constants explain.
+
+        Constants are disturbed, which costs further oracle passes, only where the rounding of
+        float64 alone does not explain the difference.
+        """
+        own = self._own_rounding()
+        if own is not None:
+            alone = self._between_oracles(replace(own, lower_bound=True), OWN_ROUNDING)
+            if alone is not None and alone.within:
+                # It counts as no draws, and more are not asked for: they would only refine a bound
+                # that is a billionth of the rounding that decides.
+                self.translation = replace(alone, budget=replace(alone.budget, draws=0))
+                return
         spread = self.question.allowance()
         if spread is not None and spread.deviation is None and self.budget is not None:
             # For integers float64 does not decide a tie that rounding leaves open.
             spread = merged(spread, self.budget)
-        floor: Array | float = 0.0
-        if self.budget is not None and self.budget.deviation is not None:
-            floor = _OWN_ROUNDING * self.budget.deviation
-        self.translation = self.part(
-            self.candidate.compared,
-            self.reference.compared,
-            spread,
-            ALLOWANCE,
-            floor=floor,
-            stored=False,
+        elif spread is not None and own is not None:
+            spread = merged(spread, own)
+        self.translation = self._between_oracles(spread, ALLOWANCE)
+
+    def _own_rounding(self) -> Spread | None:
+        """Return how far float64 itself rounds; None where numbers do not round."""
+        if self.budget is None or self.budget.deviation is None:
+            return None
+        return Spread(
+            draws=self.budget.draws,
+            deviation=_OWN_SHARE * self.budget.deviation,
+            unsettled=np.zeros(self.budget.deviation.shape, bool),
+            freedom=self.budget.freedom,
+            lower_bound=self.budget.lower_bound,
         )
+
+    def _between_oracles(self, spread: Spread | None, derivation: str) -> ErrorTerm | None:
+        cand, ref = self.candidate.compared, self.reference.compared
+        return self.part(cand, ref, spread, derivation, stored=False)
 
     def allowance_exceeds_values(self) -> bool:
         """Whether the allowance is larger than the values, so that it cannot judge them."""
@@ -175,7 +196,6 @@ class _Errors:
         spread: Spread | None,
         derivation: str,
         *,
-        floor: Array | float = 0.0,
         stored: bool = True,
         flushed: bool = True,
         dtype: str | None = None,
@@ -189,7 +209,6 @@ class _Errors:
             spread,
             dtype=dtype or self.question.dtype,
             derivation=derivation,
-            floor=floor,
             stored=stored,
             flushed=flushed,
             false_alarm=self.question.false_alarm,

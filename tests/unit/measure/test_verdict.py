@@ -52,6 +52,36 @@ def test_a_difference_below_rounding_is_equivalent_but_shown():
     assert result.translation.budget.within is Judgment.NO
 
 
+OWN = 4 * U * 2.0**-29 * np.sqrt(2.0)
+"""The deviation of the rounding of both oracles themselves."""
+
+
+def test_what_float64_itself_rounds_is_no_translation_error_and_costs_no_allowance():
+    def refused():
+        raise AssertionError("constants were disturbed for a difference that float64 makes itself")
+
+    near = side(oracle=ORACLE + 3 * OWN)
+    question = Question(dtype="float32", false_alarm=1e-6, allowance=refused)
+    translation = decide(side(), near, question).translation
+    limit = threshold(ORACLE.size, 1e-6)
+    assert translation.budget.within is Judgment.YES
+    assert translation.budget.lower_bound
+    assert translation.budget.ratio == pytest.approx(3 / limit, rel=0.2)
+
+
+def test_a_difference_beyond_the_rounding_of_float64_is_compared_with_the_allowance():
+    asked = []
+    near = side(oracle=ORACLE + 20 * OWN)
+    for allowance, within in ((1e-18, Judgment.NO), (20 * OWN, Judgment.YES)):
+        question = Question(
+            dtype="float32",
+            false_alarm=1e-6,
+            allowance=lambda size=allowance: asked.append(size) or spread_of(size),
+        )
+        assert decide(side(), near, question).translation.budget.within is within
+    assert len(asked) == 2
+
+
 @pytest.mark.parametrize(
     ("quantized", "verdict"), [(False, Verdict.EQUIVALENT), (True, Verdict.DIVERGENT)]
 )
