@@ -108,3 +108,23 @@ def test_numbers_that_are_none_are_compared_too():
     actual = np.array([[np.nan, np.nan, np.inf], [-np.inf, -1.0, 2.0]])
     found = compare_elements(wide, actual, stored(wide.shape, "float32"), FLOAT32)
     assert np.argwhere(found.beyond).tolist() == [[0, 0], [1, 0]]
+
+
+@given(st.integers(2, 40), st.booleans(), st.integers(0, 2**16))
+@settings(max_examples=80, deadline=None)
+def test_one_number_of_a_copy_is_off_by_more_than_a_rounding(units, downward, seed):
+    """Of a copy, all other numbers are the very same; a weight that was computed again has none."""
+    values = np.random.default_rng(seed).uniform(1.0, 2.0, (6, 7)).astype(np.float32)
+    unit = np.float32(2.0**-23)
+    one, all_of_them = values.copy(), values.copy()
+    off = np.float32(units if not downward else -units) * unit
+    one[3, 4] += off
+    wide = values.astype(np.float64)
+    found = compare_elements(wide, one.astype(np.float64), stored(one.shape, "float32"), FLOAT32)
+    apart = abs(float(one[3, 4]) - float(values[3, 4])) / 2.0**-23
+    # Two roundings of the number and two of the largest one are allowed: at most four units.
+    assert found.count == (apart > (2 * values[3, 4] + 2 * values.max()) / 2)
+    assert found.sparse == bool(found.count)
+    all_of_them += np.clip(off, -4 * unit, 4 * unit)
+    again = all_of_them.astype(np.float64)
+    assert compare_elements(wide, again, stored(one.shape, "float32"), FLOAT32).equal
