@@ -34,25 +34,31 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--route", default="", help="only the candidates of this name")
     parser.add_argument("--strict", action="store_true", help="exit 1 on a false alarm")
     parser.add_argument(
+        "--main-routes", action="store_true", help="the six main routes of every case"
+    )
+    parser.add_argument(
         "--brief", action="store_true", help=f"one case in {EVERY}, one seed, the six main routes"
     )
     stated = parser.parse_args(words)
     seeds = 1 if stated.brief else stated.seeds
-    rows = list(_rows(seeds, stated.only, stated.route, brief=stated.brief))
-    _tell(rows, seeds, brief=stated.brief)
+    every, few = (EVERY if stated.brief else 1), stated.brief or stated.main_routes
+    rows = list(_rows(seeds, stated.only, stated.route, every=every, main_routes=few))
+    _tell(rows, seeds, brief=few)
     return 1 if stated.strict and any(row["alarm"] for row in rows) else 0
 
 
-def _rows(seeds: int, only: str, route: str, *, brief: bool) -> Iterator[dict]:
+def _rows(seeds: int, only: str, route: str, *, every: int, main_routes: bool) -> Iterator[dict]:
     from clean.trial import case_names, try_case
 
     os.environ.update(dict.fromkeys(THREADS, "1"))
-    names = [name for name in case_names() if only in name][:: EVERY if brief else 1]
+    names = [name for name in case_names() if only in name][::every]
     with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(
         os.cpu_count(), mp_context=get_context("spawn")
     ) as pool:  # fmt: skip
         waiting = {
-            pool.submit(try_case, name, seeds, route, str(Path(folder) / str(n)), brief=brief): name
+            pool.submit(
+                try_case, name, seeds, route, str(Path(folder) / str(n)), brief=main_routes
+            ): name
             for n, name in enumerate(names)
         }
         for done, future in enumerate(as_completed(waiting), start=1):
