@@ -16,6 +16,7 @@ from isomorph.localize.unrelated_models import unrelated
 from isomorph.localize.value_matcher import match_captures
 from isomorph.match.dequantized_graph import dequantized
 from isomorph.match.tensor_capture import TensorCapture
+from isomorph.measure.equal_decisions import decide_alike
 from isomorph.measure.precision import lower_precision, narrow_constants, quantized, widths
 
 if TYPE_CHECKING:
@@ -56,13 +57,23 @@ def locate(
     odd = unrelated(left, right) if widths(left) == widths(right) else None
     if odd is not None:
         return Located(chain=FaultChain(faults=(), explained=True), matcher=matcher, unrelated=odd)
-    return Located(chain=find_faults(matcher, outputs), matcher=matcher)
+    chain = find_faults(matcher, outputs)
+    if not chain.faults and decide_alike(reference, candidate):
+        # The noise of a value that jumps hides the fault, and no jump explains it.
+        exact = match_values(reference, candidate, draws=0)
+        found = find_faults(exact, outputs)
+        if found.faults:
+            return Located(chain=found, matcher=exact)
+    return Located(chain=chain, matcher=matcher)
 
 
 def match_values(
     reference: EvaluatedModel, candidate: EvaluatedModel, *, draws: int = TENSOR_DRAWS
 ) -> ValueMatcher:
-    """Capture every tensor of both oracles with its noise, ready to be matched by value."""
+    """Capture every tensor of both oracles with its noise, ready to be matched by value.
+
+    Without draws, values match that are equal up to the rounding of float64.
+    """
     left, right = reference.model.graph, candidate.model.graph
     reference.settle()
     candidate.settle()

@@ -20,6 +20,7 @@ from isomorph.measure.draws_needed import (
     values_in_doubt,
     widened_by_few_draws,
 )
+from isomorph.measure.equal_decisions import decide_alike
 from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.measure.integer_outputs import judged_as_integers
 from isomorph.measure.output_layout import (
@@ -256,6 +257,7 @@ def _judge_once(
             _allowance(reference, candidate, left, right, moved) if terms.allowance else None
         ),
         intended=lambda: _intended(reference, candidate, left, right, moved),
+        decide_alike=lambda: decide_alike(reference, candidate),
     )
     judged = decide(ref, cand, question)
     if question.budget is None:

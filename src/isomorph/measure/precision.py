@@ -94,8 +94,12 @@ def jumps(graph: Graph) -> bool:
 
     Examples are quantization, an index, a comparison, a branch. An undeclared type may be any.
     """
-    if quantized(graph):
-        return True
+    return quantized(graph) or bool(jumping_nodes(graph))
+
+
+@once_per_graph
+def jumping_nodes(graph: Graph) -> tuple[Node, ...]:
+    """Return the nodes that make a discrete value of a float, and those with bodies."""
     floats = {
         name
         for name, spec in graph.tensors.items()
@@ -103,8 +107,10 @@ def jumps(graph: Graph) -> bool:
     }
     floats.update(spec.name for spec in graph.inputs if "float" in (spec.dtype or "float"))
     shapes = (*OF_SHAPES, *operator_tables(graph.framework).shape_readers)
-    return any(
-        node.op in _STEPS
+    return tuple(
+        node
+        for node in graph.nodes
+        if node.op in _STEPS
         or bool(node.bodies)
         or _narrows(graph, node)
         or not (
@@ -112,7 +118,6 @@ def jumps(graph: Graph) -> bool:
             or floats.isdisjoint(node.inputs)
             or floats.issuperset(filter(None, node.outputs))
         )
-        for node in graph.nodes
     )
 
 

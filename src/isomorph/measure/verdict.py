@@ -21,6 +21,7 @@ ROUNDING = "Monte-Carlo spread of float64 runs disturbed by the rounding of the 
 ALLOWANCE = "spread of float64 runs whose unmatched constants are re-rounded once"
 INTENDED = "spread of float64 runs with ideal quantizers and weights of the declared widths"
 OWN_ROUNDING = "rounding of the float64 runs themselves, a lower bound of the allowance"
+_DIFFERENT = "the two graphs compute different functions"
 _OWN_SHARE = unit_roundoff("float64") / unit_roundoff("float32")
 """Two float64 oracles of one function differ by their own rounding: this share of float32's."""
 
@@ -69,6 +70,8 @@ class Question:
     budget: float | None = None
     allowance: Callable[[], Spread | None] = lambda: None
     intended: Callable[[], Spread | None] = lambda: None
+    decide_alike: Callable[[], bool] = lambda: False
+    """Whether both oracles take every decision alike, so that no jump explains a difference."""
 
 
 def decide(reference: Evidence, candidate: Evidence, question: Question) -> Divergence:
@@ -140,11 +143,12 @@ class _Errors:
         # The recorded run rounded too: as much as the candidate, in the absence of better facts.
         return merged(cand, cand) if self.recorded else merged(ref, cand)
 
-    def measure_translation(self) -> None:
+    def measure_translation(self, *, jumps: bool = True) -> None:
         """Compare the oracles by what their own rounding and re-rounded constants explain.
 
         Constants are disturbed, which costs further oracle passes, only where the rounding of
-        float64 alone does not explain the difference.
+        float64 alone does not explain the difference. Without ``jumps`` the values that draws
+        reached explain nothing.
         """
         own = self._own_rounding()
         if own is not None:
@@ -160,6 +164,8 @@ class _Errors:
             spread = merged(spread, self.budget)
         elif spread is not None and own is not None:
             spread = merged(spread, own)
+        if spread is not None and not jumps:
+            spread = replace(spread, reached=())
         self.translation = self._between_oracles(spread, ALLOWANCE)
 
     def _own_rounding(self) -> Spread | None:
@@ -177,6 +183,25 @@ class _Errors:
     def _between_oracles(self, spread: Spread | None, derivation: str) -> ErrorTerm | None:
         cand, ref = self.candidate.compared, self.reference.compared
         return self.part(cand, ref, spread, derivation, stored=False)
+
+    def differ_without_jumps(self) -> bool:
+        """Whether only jumps explain the difference, and both sides decide alike; kept if so."""
+        spread = self.budget
+        if spread is None or not spread.reached:
+            return False
+        still = replace(spread, reached=())
+        apart = self.part(self.candidate.run, self.reference.run, still, ROUNDING)
+        rounding = self.part(
+            self.candidate.shown, self.reference.shown, still, ROUNDING, flushed=False
+        )
+        if _within(apart) or _within(rounding) or not self.question.decide_alike():
+            return False
+        self.measure_translation(jumps=False)
+        if _within(self.translation):
+            self.translation = None
+            return False
+        self.rounding, self.observed = rounding, apart
+        return True
 
     def allowance_exceeds_values(self) -> bool:
         """Whether the allowance is larger than the values, so that it cannot judge them."""
@@ -229,9 +254,7 @@ def _decide(errors: _Errors, question: Question) -> tuple[Verdict, str]:
     # A quantizer's step is no excuse here: equal graphs quantize equally.
     near = errors.part(errors.candidate.run, errors.reference.run, errors.budget, ROUNDING)
     if _within(errors.rounding) or (_within(near) and _consistent(errors)):
-        if errors.observed.budget.blind:
-            return Verdict.UNKNOWN, "rounding may move it by more than its own size"
-        return _decide_same_meaning(errors)
+        return _decide_near(errors)
     # Re-rounded constants may explain a difference of any size. Not before a quantizer: there one
     # rounding can move a whole quantization range, which is to be found.
     if not question.quantized:
@@ -241,7 +264,7 @@ def _decide(errors: _Errors, question: Question) -> tuple[Verdict, str]:
                 return Verdict.UNKNOWN, "re-rounded constants move it by more than its own size"
             return _decide_same_meaning(errors)
     if not _within(near):
-        return Verdict.DIVERGENT, "the two graphs compute different functions"
+        return Verdict.DIVERGENT, _DIFFERENT
     return _decide_hidden(errors)
 
 
@@ -277,6 +300,14 @@ def _decide_lossy(errors: _Errors) -> tuple[Verdict, str]:
             return Verdict.UNKNOWN, "a run is missing"
         return Verdict.DIVERGENT, "the runtime is farther from float64 than its precision explains"
     return Verdict.DEGRADED, "loses what its lower precision intends, not more"
+
+
+def _decide_near(errors: _Errors) -> tuple[Verdict, str]:
+    if errors.observed is not None and errors.observed.budget.blind:
+        return Verdict.UNKNOWN, "rounding may move it by more than its own size"
+    if errors.differ_without_jumps():
+        return Verdict.DIVERGENT, _DIFFERENT
+    return _decide_same_meaning(errors)
 
 
 def _decide_same_meaning(errors: _Errors) -> tuple[Verdict, str]:

@@ -1,0 +1,78 @@
+"""Differences that only jumps would explain, where both graphs decide alike."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx import TensorProto
+from tests.unit.checking.weight_pairs import F32, floats, model, node, normal
+
+import isomorph
+
+TIED = np.array([[3.0, 1.0, 3.0, 0.5, 3.0, 2.0]], F32)
+"""Its largest numbers are equal: rounding decides which comes first."""
+WEIGHT = np.eye(6, dtype=F32) * F32(1 / 3)
+
+
+def ranked(offset=(0, 0), negated=False):
+    """The places of the two largest of several equal numbers, and an offset to them."""
+    nodes = [node("MatMul", "x w", "a")]
+    if negated:
+        nodes += [node("Neg", "a", "n"), node("Neg", "n", "b")]
+    else:
+        nodes += [node("Identity", "a", "b")]
+    nodes += [node("TopK", "b k", "v i"), node("Add", "i o", "y")]
+    constants = {"w": WEIGHT, "k": np.array([2], np.int64), "o": np.array([offset], np.int64)}
+    whole = TensorProto.INT64, [1, 2]
+    return model(nodes, {"x": floats(1, 6)}, {"y": whole}, constants)
+
+
+def checked(reference, candidate, feeds=TIED):
+    return isomorph.check(reference, candidate, inputs={"x": feeds}, in_process=True)
+
+
+@pytest.mark.parametrize("negated", [False, True], ids=["same graph", "rewritten graph"])
+@pytest.mark.parametrize("offset", [(2, 0), (0, 1), (-2, 0)])
+def test_a_tie_does_not_excuse_an_offset_of_the_label(offset, negated):
+    report = checked(ranked(), ranked(offset, negated=negated))
+    assert report.verdict is isomorph.Verdict.DIVERGENT
+    named = next(each for each in report.findings if each.node)
+    assert "y" in named.tensors
+
+
+def test_a_tie_that_is_broken_otherwise_is_still_the_same_function():
+    """The candidate reads its numbers from the last to the first."""
+    turned = [
+        node("MatMul", "x w", "a"), node("Gather", "a r", "b", axis=1), node("TopK", "b k", "v j"),
+        node("Sub", "five j", "y"),
+    ]  # fmt: skip
+    constants = {
+        "w": WEIGHT, "r": np.arange(5, -1, -1), "k": np.array([2], np.int64),
+        "five": np.array(5, np.int64),
+    }  # fmt: skip
+    whole = TensorProto.INT64, [1, 2]
+    other = model(turned, {"x": floats(1, 6)}, {"y": whole}, constants)
+    assert checked(ranked(), other).verdict is isomorph.Verdict.EQUIVALENT
+
+
+def stepped(offset=0.0):
+    """The sign of numbers that are exactly zero, and an offset to one of them."""
+    nodes = [
+        node("MatMul", "x w", "a"), node("Sub", "a a2", "d"), node("Sign", "d", "s"),
+        node("Add", "s o", "y"),
+    ]  # fmt: skip
+    weight = normal(6, 4, seed=1)
+    first = node("MatMul", "x w2", "a2")
+    constants = {
+        "w": weight, "w2": weight.copy(), "o": np.array([0, offset, 0, 0], F32),
+    }  # fmt: skip
+    return model([first, *nodes], {"x": floats(2, 6)}, {"y": floats(2, 4)}, constants)
+
+
+def test_a_sign_of_zero_does_not_excuse_an_offset():
+    feeds = normal(2, 6, seed=3)
+    assert checked(stepped(), stepped(), feeds).verdict is isomorph.Verdict.EQUIVALENT
+    report = checked(stepped(), stepped(1.0), feeds)
+    assert report.verdict is isomorph.Verdict.DIVERGENT
+    named = next(each for each in report.findings if each.node)
+    assert "y" in named.tensors
