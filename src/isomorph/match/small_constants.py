@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from isomorph.core.limits import UNPAIRED_USES
 from isomorph.core.stated_numbers import FEW_ELEMENTS
 from isomorph.match.element_bounds import Elements, Source, compare_elements
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.match.stored_weights import StoredWeight, WeightReader, Weights
 
+_RANKED_PAIRS = 4096
+"""Pairs of equal uses among which the nearest are searched; more cancel out in their order."""
 _MIRRORED = {"Less": "Greater", "LessOrEqual": "GreaterOrEqual"}
 
 
@@ -92,16 +96,45 @@ def kind_of(reader: WeightReader) -> tuple[str, ...]:
 
 
 def _canceled(uses: list[_Use], others: list[_Use]) -> tuple[list[_Use], list[_Use]]:
-    """Return what is left on each side without uses of one kind that have equal elements."""
-    free = list(others)
-    left = []
-    for use in uses:
-        partner = next((e for e in free if e.kind == use.kind and _compared(use, e).equal), None)
+    """Return what is left on each side without uses of one kind that have equal elements.
+
+    Of several equal ones the nearest cancel out: a constant that became zero is not the zero that
+    another node adds.
+    """
+    left, free = _without_nearest(uses, others)
+    open_ones = []
+    for use in left:
+        equal = [e for e in free if e.kind == use.kind and _compared(use, e).equal]
+        partner = min(equal, key=lambda each: _apart(use, each), default=None)
         if partner is None:
-            left.append(use)
+            open_ones.append(use)
         else:
             free.remove(partner)
-    return left, free
+    return open_ones, free
+
+
+def _without_nearest(uses: list[_Use], others: list[_Use]) -> tuple[list[_Use], list[_Use]]:
+    """Cancel uses of one kind with the same numbers, the nearest first."""
+    groups: dict[tuple[object, ...], tuple[list[_Use], list[_Use]]] = {}
+    for side, found in enumerate((uses, others)):
+        for use in found:
+            key = use.kind, np.asarray(use.value, np.float64).tobytes()
+            groups.setdefault(key, ([], []))[side].append(use)
+    gone: set[int] = set()
+    for here, there in groups.values():
+        if len(here) * len(there) > _RANKED_PAIRS:
+            pairs = list(zip(here, there, strict=False))
+        else:
+            pairs = sorted(((one, two) for one in here for two in there), key=lambda e: _apart(*e))
+        for one, two in pairs:
+            if id(one) not in gone and id(two) not in gone:
+                gone |= {id(one), id(two)}
+    return [e for e in uses if id(e) not in gone], [e for e in others if id(e) not in gone]
+
+
+def _apart(use: _Use, other: _Use) -> tuple[bool, float]:
+    """Return how far two uses are from being the same: by name, then by position."""
+    return use.weight.name != other.weight.name, abs(use.place - other.place)
 
 
 def _compared(use: _Use, other: _Use) -> Elements:
@@ -127,10 +160,7 @@ def _paired(left: Iterable[_Use], free: Iterable[_Use]) -> Iterator[tuple[_Use, 
         while here and there:
             use, other = min(
                 ((one, two) for one in here for two in there),
-                key=lambda each: (
-                    each[0].weight.name != each[1].weight.name,
-                    abs(each[0].place - each[1].place),
-                ),
+                key=lambda each: _apart(*each),
             )
             here.remove(use)
             there.remove(other)
