@@ -22,8 +22,8 @@ def same_structure(reference: Weights, candidate: Weights) -> dict[str, str] | N
     attribute, a connection, a function, or a constant inside a body.
     """
     sides = reference.graph, candidate.graph
-    ends = _matched([side.outputs for side in sides])
-    inputs = _matched([side.inputs for side in sides])
+    ends = matched_specs([side.outputs for side in sides])
+    inputs = matched_specs([side.inputs for side in sides])
     if ends is None or inputs is None or sides[0].functions != sides[1].functions:
         return None
     known: dict[str, str] = {}
@@ -39,6 +39,8 @@ def same_structure(reference: Weights, candidate: Weights) -> dict[str, str] | N
         if name in candidate.graph.constants and other in reference.graph.constants:
             constants[name] = other
             continue
+        if _same_number(reference, candidate, name, other):
+            continue
         node, partner = candidate.topology.maker.get(name), reference.topology.maker.get(other)
         if node is None or partner is None:
             if node is not partner or inputs.get(name) != other:
@@ -46,14 +48,24 @@ def same_structure(reference: Weights, candidate: Weights) -> dict[str, str] | N
             continue
         if node.outputs.index(name) != partner.outputs.index(other):
             return None
-        found = _operands(node, partner)
+        found = paired_operands(node, partner)
         if found is None:
             return None
         open_ends += found
     return constants if len(set(known.values())) == len(known) else None
 
 
-def _matched(specs: Sequence[Sequence[TensorSpec]]) -> dict[str, str] | None:
+def _same_number(reference: Weights, candidate: Weights, name: str, other: str) -> bool:
+    """Whether one of two constants is computed, and both hold the same values of the same type."""
+    if name in candidate.topology.live or other in reference.topology.live:
+        return False
+    if name not in candidate.graph.constants and other not in reference.graph.constants:
+        return False  # both are computed: their operators are compared
+    one, two = reference.stored_array(other), candidate.stored_array(name)
+    return one is not None and two is not None and _equal(one, two)
+
+
+def matched_specs(specs: Sequence[Sequence[TensorSpec]]) -> dict[str, str] | None:
     """Map the candidate's names (last) to the reference's: by name, or else by position."""
     ref_names, names = ([spec.name for spec in side] for side in specs)
     if set(names) == set(ref_names):
@@ -61,7 +73,7 @@ def _matched(specs: Sequence[Sequence[TensorSpec]]) -> dict[str, str] | None:
     return dict(zip(names, ref_names, strict=True)) if len(names) == len(ref_names) else None
 
 
-def _operands(node: Node, partner: Node) -> list[Pair] | None:
+def paired_operands(node: Node, partner: Node) -> list[Pair] | None:
     """Pair the inputs of two nodes; None where the nodes compute different things."""
     if (node.op, node.native_op) != (partner.op, partner.native_op):
         return None
@@ -107,7 +119,7 @@ def _captured(body: Graph, other: Graph) -> list[Pair] | None:
         return True
 
     for node, partner in zip(body.nodes, other.nodes, strict=True):
-        pairs = _operands(node, partner)
+        pairs = paired_operands(node, partner)
         if pairs is None or not agree(pairs):
             return None
         known.update(zip(node.outputs, partner.outputs, strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from onnx import TensorProto
+from onnx import TensorProto, helper
 from tests.unit.checking.weight_pairs import F32, floats, linear, model, node, normal
 
 import isomorph
@@ -237,3 +237,25 @@ def test_a_table_that_was_filled_up_is_compared_in_the_rows_it_had():
         report = checked(*sides, inputs=inputs)
         assert report.verdict == verdict
         assert len(differing(report)) == (verdict == "divergent")
+
+
+def test_a_constant_that_a_cast_makes_of_another_type_is_no_other_structure():
+    """The positions of all other constants still identify them."""
+
+    def net(rows, *, wide=False):
+        nodes = [node("Add", "x b", "h"), node("Hardmax", "h", "m"), node("Gather", "m i", "y")]
+        nodes[2].attribute.append(helper.make_attribute("axis", 1))
+        constants = {"b": normal(6, seed=4), "i": np.array(rows, np.int64)}
+        if wide:
+            constants["d"] = constants.pop("b").astype(np.float64)
+            nodes.insert(0, node("Cast", "d", "b", to=TensorProto.FLOAT))
+        return model(nodes, {"x": floats(2, 6)}, {"y": floats(2, 4)}, constants)
+
+    largest = {"x": np.eye(6, dtype=F32)[[2, 3]] * F32(50)}
+    reference = net([2, 3, 3, 0])
+    assert checked(reference, net([2, 3, 3, 0], wide=True), inputs=largest).verdict is (
+        isomorph.Verdict.EQUIVALENT
+    )
+    report = checked(reference, net([2, 3, 3, 1], wide=True), inputs=largest)
+    assert report.verdict is isomorph.Verdict.DIVERGENT
+    assert [each.evidence["constant"] for each in differing(report)] == ["i"]
