@@ -24,7 +24,7 @@ from isomorph.sessions.fetched_feeds import as_type, converted
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
-    from isomorph.core.trace import Array
+    from isomorph.core.trace import Array, Value
     from isomorph.match.constant_difference import ConstantDifference
     from isomorph.match.stored_weights import Weights
     from isomorph.measure.evaluated_model import EvaluatedModel
@@ -68,7 +68,7 @@ def reads_same_data(
     replaced: Array,
 ) -> bool:
     """Whether both nodes read the same data on all inputs, and could give different results."""
-    nodes = _nodes(difference, weights)
+    nodes = readers_of_both(difference, weights)
     data = None if nodes is None else _same_data(nodes, weights, pairs)
     if nodes is None or data is None:
         return False
@@ -84,7 +84,7 @@ def applied_to_same_data(
 
     A step right behind one of them, such as a negation, could make up for another weight.
     """
-    nodes = _nodes(difference, weights)
+    nodes = readers_of_both(difference, weights)
     if nodes is None or _same_data(nodes, weights, pairs) is None:
         return False
     behind = [
@@ -112,14 +112,14 @@ def _same_data(
             continue  # an input that a model rejects shows nothing
         for name, each in zip(operands[0], data, strict=True):
             one, two = np.asarray(expected[name]), np.asarray(actual[each.name])
-            if not _same(one, two):
+            if not same_values(one, two):
                 return None
             each.seen.append(two)
     known = all(each.seen and each.seen[0].dtype.kind in "fiub" for each in data)
     return data if known else None
 
 
-def _nodes(
+def readers_of_both(
     difference: ConstantDifference, weights: tuple[Weights, Weights]
 ) -> tuple[Node, Node] | None:
     """Return the only readers of both constants if they apply the same operator."""
@@ -136,7 +136,10 @@ def _nodes(
     return ref.node, cand.node
 
 
-def _same(one: Array, two: Array) -> bool:
+def same_values(one: Value, two: Value) -> bool:
+    """Whether two float64 results of one function are equal up to their own rounding."""
+    if not (isinstance(one, np.ndarray) and isinstance(two, np.ndarray)):
+        return False
     if one.shape != two.shape or one.dtype.kind not in "fiub" or two.dtype.kind not in "fiub":
         return False
     if one.dtype.kind != "f" or two.dtype.kind != "f":

@@ -7,9 +7,9 @@ is right. A rewrite that another change compensates for is refuted in this way.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,9 +22,9 @@ from isomorph.localize.input_search import (
     Trial,
     one_framework,
     other_inputs,
-    scales_to,
     shown_differences,
 )
+from isomorph.localize.only_difference import only_difference
 from isomorph.localize.output_effect import (
     ConstantEffect,
     Effect,
@@ -35,26 +35,24 @@ from isomorph.localize.output_effect import (
     same_text,
 )
 from isomorph.localize.same_operand import applied_to_same_data, reads_same_data
-from isomorph.match.structural_constants import Isolation
+from isomorph.localize.weight_inputs import (
+    equal_operands,
+    in_type,
+    scales_to_limits,
+    selected_rows,
+)
+from isomorph.match.structural_constants import Isolation, is_limit, is_unused
 from isomorph.match.topology import Topology
 from isomorph.measure.compare import Terms
 from isomorph.measure.evaluated_model import EvaluatedModel, flattened
 from isomorph.measure.precision import lower_precision
 
 if TYPE_CHECKING:
-    from isomorph.core.model import Graph, Node
     from isomorph.core.report import Binding
     from isomorph.core.trace import Array, Arrays
     from isomorph.match.constant_difference import ConstantDifference
     from isomorph.match.stored_weights import Weights
 
-_LEADS_TO_ROWS = frozenset(
-    {"Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten", "Expand",
-     "Slice", "Clip", "OneHot"}
-)  # fmt: skip
-
-
-_INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +119,16 @@ class ConstantExperiment:
         """Whether a weight without an equal and its counterpart are applied to the same data."""
         return applied_to_same_data(difference, weights, self._tried(difference))
 
+    def only_difference(
+        self, difference: ConstantDifference, weights: tuple[Weights, Weights]
+    ) -> bool:
+        """Whether nothing else differs from the node on that reads a constant."""
+        if is_unused(difference.weight):
+            return False
+        if is_limit(difference.weight):
+            return self.reads_same_data(difference, weights)
+        return only_difference(difference, weights, self._tried(difference))
+
     def _tried(self, difference: ConstantDifference) -> list[tuple[EvaluatedModel, EvaluatedModel]]:
         """Both models on the given inputs and on some others; none where nothing can be fed."""
         reference, candidate = self.sides
@@ -180,9 +188,9 @@ class ConstantExperiment:
         if reference.oracle().capabilities.feed != "all":
             return
         own = {name: np.asarray(value) for name, value in reference.feeds.items()}
-        rows = list(_rows(reference.model.graph, own, difference))
-        rows += _operands(reference.model.graph, own, difference)
-        scales = list(_scales_to_limits(difference, self.sides[1]))
+        rows = list(selected_rows(reference.model.graph, own, difference))
+        rows += equal_operands(reference.model.graph, own, difference)
+        scales = list(scales_to_limits(difference, self.sides[1]))
         yield from other_inputs(
             reference, self.terms, first=rows, scales=scales, ties=self.one_framework
         )
@@ -282,87 +290,4 @@ def _corrected(difference: ConstantDifference, candidate: EvaluatedModel) -> Arr
     if actual.dtype.kind in "OSU":
         return None  # strings
     corrected = difference.corrected(actual if actual.dtype.kind in "iu" else None)
-    return np.asarray(_as_type(corrected, actual.dtype), order="C")
-
-
-def _as_type(values: Array, dtype: np.dtype[Any]) -> Array:
-    """Convert values to a type; float64 rounds the largest integers beyond their range."""
-    if dtype.kind not in "iu" or values.dtype.kind != "f":
-        return values.astype(dtype)
-    limits = np.iinfo(dtype)
-    above, below = values >= float(limits.max), values <= float(limits.min)
-    inside = np.where(above | below, 0.0, values).astype(dtype)
-    return np.where(above, limits.max, np.where(below, limits.min, inside)).astype(dtype)
-
-
-def _scales_to_limits(difference: ConstantDifference, candidate: EvaluatedModel) -> Iterator[float]:
-    """Yield factors of the inputs that bring data to a single limit that differs."""
-    if len(difference.shown) != 1 or difference.beyond.size > 1 or difference.inside:
-        return
-    _, expected, actual = difference.shown[0]
-    numbers = [each for each in (expected, actual) if each and np.isfinite(each)]
-    topology = Topology(candidate.model.graph)
-    reads = [name for each in difference.weight.readers for name in topology.sources(each.node)]
-    yield from scales_to(numbers, list(dict.fromkeys(reads)), candidate)
-
-
-def _rows(
-    graph: Graph, feeds: Mapping[str, Array], difference: ConstantDifference
-) -> Iterator[Trial]:
-    """Yield inputs that select the rows of a table that differ."""
-    topology = Topology(graph)
-    integers = {name for name, value in feeds.items() if value.dtype.kind in "iu" and value.size}
-    for node in topology.readers.get(difference.reference[0], ()):
-        axis = int(node.attributes.get("axis", node.attributes.get("dim", 0)) or 0)
-        if node.op not in {"Gather", "MatMul", "Gemm"} or axis >= difference.beyond.ndim:
-            continue
-        rows = np.unique(np.nonzero(difference.beyond)[axis])
-        for name in sorted(integers & _inputs_behind(topology, node)):
-            value = feeds[name]
-            first = value.copy()
-            first.flat[0] = rows[0]
-            everywhere = np.resize(rows, value.shape).astype(value.dtype)
-            for made in (first, everywhere):
-                recipe = f"the given inputs with row {rows[0]} selected by {name!r}"
-                yield Trial(recipe=recipe, feeds={**feeds, name: made})
-
-
-def _operands(
-    graph: Graph, feeds: Mapping[str, Array], difference: ConstantDifference
-) -> Iterator[Trial]:
-    """Yield inputs that hold the integers of a constant that differs, and those next to them.
-
-    A comparison with the constant gives another result on one of them.
-    """
-    if difference.inside or difference.weight.dtype not in _INTEGERS or not difference.shown:
-        return
-    topology = Topology(graph)
-    for node in topology.readers.get(difference.reference[0], ()):
-        for name in sorted(_inputs_behind(topology, node) & feeds.keys()):
-            value = feeds[name]
-            if value.dtype.kind not in "iu" or not value.size:
-                continue
-            numbers = _as_type(difference.expected, value.dtype)
-            try:
-                placed = np.broadcast_to(numbers, value.shape)
-            except ValueError:
-                placed = np.resize(numbers[difference.beyond], value.shape)
-            for step in (0, 1, -1):
-                near = f"{step:+d}" if step else ""
-                made = (placed + np.asarray(step).astype(value.dtype)).astype(value.dtype)
-                recipe = f"the given inputs with {difference.reference[0]!r}{near} as {name!r}"
-                yield Trial(recipe=recipe, feeds={**feeds, name: made})
-
-
-def _inputs_behind(topology: Topology, node: Node) -> set[str]:
-    """Return the graph inputs that a node reads through operators that pass values on."""
-    found: set[str] = set()
-    open_ends = list(topology.sources(node))
-    while open_ends:
-        name = open_ends.pop()
-        maker = topology.maker.get(name)
-        if maker is None:
-            found.add(name)
-        elif maker.op in _LEADS_TO_ROWS:
-            open_ends += topology.sources(maker)
-    return found
+    return np.asarray(in_type(corrected, actual.dtype), order="C")

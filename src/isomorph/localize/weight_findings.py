@@ -122,13 +122,10 @@ class _Suspects:
             return effect.divergent or self._by_place(difference, effect)
         unseen = self._experiment is not None and effect.effect is Effect.NOT_REACHED
         sure = difference.certain and (unseen or not self._many)
-        if (
-            difference.alone
-            and difference.replaceable
-            and self._experiment is not None
-            and not sure
-        ):
-            sure = self._experiment.reads_same_data(difference, self._sides)
+        if difference.replaceable and self._experiment is not None and not sure:
+            sure = (
+                difference.alone and self._experiment.reads_same_data(difference, self._sides)
+            ) or (unseen and self._experiment.only_difference(difference, self._sides))
         return sure or effect.divergent
 
     def _by_place(self, difference: ConstantDifference, effect: ConstantEffect) -> bool:

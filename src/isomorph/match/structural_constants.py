@@ -83,16 +83,26 @@ def placed_constants(reference: Weights, candidate: Weights) -> list[PlacedConst
     for name, each in differing.items():
         if each is None or name not in first or not beyond_recomputation(each):
             continue
-        limit = any(
-            reader.node.op in _LIMITS and (reader.node.op, reader.slot) != ("Where", 0)
-            for reader in each.weight.readers
-        )
+        limit = is_limit(each.weight)
         if len(differing) == 1:
             only = Isolation.ONLY_LIMIT if limit else Isolation.ONLY
             found.append(replace(each, isolation=only))
         elif not limit:
             found.append(replace(each, isolation=Isolation.FIRST))
     return found
+
+
+def is_unused(weight: StoredWeight) -> bool:
+    """Whether no reader of a constant uses it in inference."""
+    return all(each.slot in _NO_EFFECT.get(each.node.op, ()) for each in weight.readers)
+
+
+def is_limit(weight: StoredWeight) -> bool:
+    """Whether a constant affects some data only, possibly none: a limit or a fill value."""
+    return any(
+        reader.node.op in _LIMITS and (reader.node.op, reader.slot) != ("Where", 0)
+        for reader in weight.readers
+    )
 
 
 def _compared(
@@ -195,11 +205,7 @@ def _exceeds_float64(values: Array) -> bool:
 
 def _weight(side: Weights, name: str) -> StoredWeight | None:
     found = side.constant(name)
-    if found is None or all(
-        each.slot in _NO_EFFECT.get(each.node.op, ()) for each in found.readers
-    ):
-        return None
-    return found
+    return None if found is None or is_unused(found) else found
 
 
 def was_rounded(expected: Array, actual: Array, weight: StoredWeight, source: Source) -> bool:
