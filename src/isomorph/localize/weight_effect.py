@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from isomorph.match.constant_difference import ConstantDifference
     from isomorph.match.stored_weights import Weights
 
+_NARROW_FLOATS = ("float16", "bfloat16", "float8", "float4")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +84,8 @@ class ConstantExperiment:
                 ref = reference if trial is None else reference.with_feeds(trial.feeds)
                 cand = candidate if trial is None else candidate.with_feeds(self.carry(ref))
                 seen = self._seen(ref, cand, difference.weight.name, replaced)
+                if seen is Effect.REFUTED and self._restores(ref, cand, difference):
+                    seen = Effect.UNDECIDED
             except (IsomorphError, ValueError):
                 continue  # an input that a model rejects shows nothing
             if seen is Effect.REFUTED:
@@ -217,6 +220,24 @@ class ConstantExperiment:
             if pair.reference in expected and pair.candidate in actual and pair.candidate in right
         ]
         return nearer(pairs)
+
+    def _restores(
+        self, ref: EvaluatedModel, cand: EvaluatedModel, difference: ConstantDifference
+    ) -> bool:
+        """Whether the outputs come to the reference's with all values of the counterpart.
+
+        The other numbers of a narrow weight are rounded too, and what they move may outweigh the
+        wrong ones by chance. Then nothing else compensates for these.
+        """
+        narrow = difference.weight.dtype.startswith(_NARROW_FLOATS)
+        if difference.origin is None or not narrow or difference.store is not None:
+            return False
+        name = difference.weight.name
+        stored = np.asarray(cand.oracle().run({}, [name])[name])
+        whole = np.asarray(difference.origin, np.float64, order="C")
+        if stored.dtype != np.float64 or stored.shape != whole.shape:
+            return False
+        return self._seen(ref, cand, name, whole) is Effect.SHOWN
 
     def screened(self, ref: EvaluatedModel, cand: EvaluatedModel) -> Effect:
         """Return whether outputs are worth judging, where nothing can be replaced."""

@@ -64,6 +64,9 @@ def compared_constants(
     differs = ""
     not_shown: list[Skipped] = []
     differences = [e for e in differences if not any(_explains(each, e) for each in known)]
+    # A constant that a Cast makes of another one is read by the same nodes as this.
+    differences = list({_same_difference(each): each for each in reversed(differences)}.values())
+    differences.reverse()
     # Many at once may be another rounding of all weights: then the runs judge those reached.
     groups = [[each for each in differences if each.certain is sure] for sure in (True, False)]
     suspects = _Suspects(experiment, sides, many=len(groups[0]) > MOST_SUSPECT_CONSTANTS)
@@ -160,6 +163,13 @@ def _left_out(suspects: Sequence[ConstantDifference]) -> Skipped:
         why=f"{len(suspects)} {which}; the first {MOST_SUSPECT_CONSTANTS} were examined, and "
         "count where no input reaches them or one shows a difference; the others were not examined",
     )
+
+
+def _same_difference(difference: ConstantDifference) -> tuple[object, ...]:
+    """Identify a difference by its numbers and by what reads them."""
+    readers = tuple(sorted({each.node.name for each in difference.weight.readers}))
+    numbers = difference.shown or difference.weight.name
+    return difference.reference, difference.certain, numbers, readers
 
 
 def _explains(finding: Finding, difference: ConstantDifference) -> bool:

@@ -53,6 +53,8 @@ class ConstantDifference:
     """What else differs, where it is identified by its position in graphs of the same structure."""
     missing_rows: int = 0
     """How many rows of a table are missing at its end."""
+    origin: Array | None = field(default=None, repr=False)
+    """All real values of the counterpart, where the weight was rounded from them."""
     store: Callable[[Array], Array] | None = field(default=None, repr=False)
     """Packs real values as they are stored, where integers are packed in blocks."""
 
@@ -135,4 +137,5 @@ def difference_from(weight: StoredWeight, actual: Array, suspect: Suspect) -> Co
         expected=np.where(beyond | suspect.elements.between, suspect.expected, actual),
         relative=relative_size(suspect.expected, actual, beyond),
         shown=shown,
+        origin=suspect.expected,
     )

@@ -220,3 +220,33 @@ def test_another_fault_is_not_attributed_to_a_constant_of_a_body():
     report = checked(net(normal(3, seed=2), 1), net(wrong, 2), inputs={"x": np.ones((4, 3), F32)})
     assert report.verdict is isomorph.Verdict.DIVERGENT
     assert not [e for e in differing(report) if "If_y" in e.evidence["constant"]]
+
+
+def test_the_rounding_of_other_numbers_does_not_refute_a_wrong_one():
+    """What rounding moves and what one wrong number moves cancel out by chance."""
+    random = np.random.default_rng(0)
+    table = random.normal(size=(8, 8)).astype(F32)
+    # All numbers of a row move the outputs in nearly one direction.
+    mixed = (random.normal(size=8) + 0.01 * random.normal(size=(8, 8))).astype(F32)
+
+    def net(rows):
+        nodes = [node("Gather", "t x", "h", axis=0), node("MatMul", "h w", "y")]
+        constants = {"w": mixed, "t": rows}
+        if rows.dtype == np.float16:
+            constants["n"] = constants.pop("t")
+            nodes.insert(0, node("Cast", "n", "t", to=TensorProto.FLOAT))
+        whole = TensorProto.INT64, [1, 3]
+        return model(nodes, {"x": whole}, {"y": floats(1, 3, 8)}, constants)
+
+    rounded = table.astype(np.float16)
+    errors = (rounded.astype(np.float64) - table) @ mixed
+    # The place where a change of one number cancels what the rounding of the others moves.
+    shares = errors @ mixed.T / np.sum(mixed.astype(np.float64) ** 2, axis=1)
+    relative = np.abs(shares / table)
+    row, place = np.unravel_index(np.argmax(relative), relative.shape)
+    wrong = rounded.copy()
+    wrong[row, place] = np.float16(table[row, place] - shares[row, place])
+    found = checked(net(table), net(wrong), inputs={"x": np.array([[row, 0, 1]])})
+    assert relative[row, place] > 2**-9
+    assert found.verdict is isomorph.Verdict.DIVERGENT
+    assert [each.evidence["constant"] for each in differing(found)] == ["n"]
