@@ -208,7 +208,7 @@ class _Scale:
     ends: tuple[int, int] | None
     unit: float
     """The rounding of the type in which both were computed."""
-    roundings: int = _ROUNDINGS
+    roundings: float = _ROUNDINGS
 
     def apart(
         self, expected: Array, actual: Array, integers: Array | None, piece: tuple[slice, ...]
