@@ -33,10 +33,11 @@ test: $(STAMP)
 
 # Units, contracts of extensions and gates that need no framework: 90 seconds on two quiet cores.
 QUICK_TESTS := tests/meta $(addprefix tests/unit/,core store oracle kernels inputs match sessions \
-	reporters server api cli) $(addprefix tests/contract/test_,extensions.py operator_tables.py \
-	reporters.py rules.py)
+	reporters server api cli test_main.py) $(addprefix tests/behavior/,kernels reporting) \
+	$(addprefix tests/contract/test_,extensions.py operator_tables.py reporters.py rules.py)
 # Measuring and localization as well: a few minutes.
-FAST_TESTS := $(QUICK_TESTS) $(addprefix tests/unit/,measure localize checking workers)
+FAST_TESTS := $(QUICK_TESTS) $(addprefix tests/unit/,measure localize checking workers) \
+	$(addprefix tests/behavior/,checking weights localization workers)
 
 test-quick: $(STAMP)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(PYTEST_PLUGINS_OFF) -n 2 $(QUICK_TESTS) $(PYTEST_ARGS)
@@ -48,12 +49,12 @@ test-fast: $(STAMP)
 # shows it, oneDNN (TensorFlow, OpenVINO) by a variable. OTHER_CPU is a model of `qemu-x86_64 -cpu help`.
 OTHER_CPU ?= Nehalem
 ONEDNN_ISAS ?= AVX2 SSE41
-OTHER_CPU_TESTS ?= tests/unit/core/test_cpu.py tests/unit/causes/test_saturation.py \
-	tests/unit/converters/test_onnx_rewrites.py tests/unit/measure/test_quantized_tensors.py \
+OTHER_CPU_TESTS ?= tests/unit/core/test_cpu.py tests/unit/diagnose/test_int16_saturation.py \
+	tests/behavior/conversion/test_onnx_rewrites.py tests/unit/measure/test_quantized_tensors.py \
 	tests/unit/kernels/test_quantized_products.py
-ONEDNN_TESTS ?= tests/unit/frameworks/tensorflow/test_tensorflow_oracle_ops.py
+ONEDNN_TESTS ?= tests/unit/frameworks/tensorflow/test_oracle_ops.py
 # OpenVINO 2026.4 fails below AVX on a CPU that has more ("bad combination").
-OPENVINO_TESTS ?= tests/unit/frameworks/openvino/test_openvino.py
+OPENVINO_TESTS ?= tests/unit/frameworks/openvino/test_runtime.py
 
 test-other-cpu: $(STAMP)
 	VENV=$(VENV) .ci/other-cpu $(OTHER_CPU) $(OTHER_CPU_TESTS)

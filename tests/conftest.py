@@ -10,6 +10,10 @@ import hypothesis
 import numpy as np
 import pytest
 
+from model_fixtures import converted  # noqa: F401
+from quantized_fixture import quantized_networks  # noqa: F401
+from third_party import model_file, toy_plugin  # noqa: F401
+
 TESTS = Path(__file__).parent
 
 # A shell gives what it runs in the background deaf ears for Ctrl-C, nohup for a closed terminal;

@@ -4,13 +4,13 @@ import copy
 import json
 
 import pytest
-from network_for_pages import HOSTILE
 
 from isomorph.core.baseline import Baseline, BaselineStatus
 from isomorph.core.coverage import Coverage, OutputCoverage
 from isomorph.core.divergence import Verdict
 from isomorph.core.report import Report
 from isomorph.reporters.json import as_json
+from network_for_pages import HOSTILE
 
 
 def _pixels(page, selector):

@@ -8,8 +8,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-
-from test_cli_check import _save
+from tests.e2e.test_cli_check import _save
 
 ACTION = Path(__file__).resolve().parents[2] / "action.yml"
 

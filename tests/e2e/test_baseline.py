@@ -6,8 +6,7 @@ import subprocess
 import sys
 
 import pytest
-
-from test_cli_check import _save, isomorph
+from tests.e2e.test_cli_check import _save, isomorph
 
 PROJECT = """
 [pairs.good]

@@ -221,5 +221,5 @@ def _run(words):
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parents[1]))
+    sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
     _serve(int(sys.argv[1]), sys.argv[2], sys.argv[3:])

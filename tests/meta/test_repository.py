@@ -54,13 +54,6 @@ def test_modules_stay_one_idea_long(tracked, root):
     assert not {name: length for name, length in lengths.items() if length > LONGEST_MODULE}
 
 
-def test_no_two_test_modules_have_one_name(tracked):
-    """pytest imports them by their names alone."""
-    names = [path.name for path in tracked if path.name.startswith("test_")]
-    assert names, "the gate saw nothing"
-    assert not {name for name in names if names.count(name) > 1}
-
-
 def test_no_module_is_named_for_nothing(tracked):
     modules = [path for path in tracked if path.suffix == ".py" and "src" in path.parts]
     assert modules, "the gate saw nothing"

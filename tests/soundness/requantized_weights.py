@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from onnx import TensorProto, helper
+
 from unreached import F32, Pair, model, node
 
 

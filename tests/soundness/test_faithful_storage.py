@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from unreached import F32, model, node
 
 import isomorph
+from unreached import F32, model, node
 
 RANDOM = np.random.default_rng(3)
 I64 = np.dtype(np.int64)

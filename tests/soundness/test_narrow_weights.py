@@ -4,9 +4,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
-from unreached import F32, model, node
 
 import isomorph
+from unreached import F32, model, node
 
 WEIGHT = (np.random.default_rng(5).normal(size=(24, 16)) / 5).astype(np.float32)
 GIVEN = {"x": np.random.default_rng(6).normal(size=(4, 24)).astype(np.float32)}

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
-from unreached import F32, model, node
 
 import isomorph
 from isomorph.core.report import Fact
+from unreached import F32, model, node
 
 X = np.abs(np.random.default_rng(0).normal(size=(2, 6))).astype(np.float32) + 0.1
 READS, GIVES = {"x": (F32, (2, 6))}, {"y": (F32, (2, 6))}

@@ -1,9 +1,9 @@
 """Weights in other blocks are a measured loss, and a wrong number among them is found."""
 
 import pytest
-from requantized_weights import MAKERS, pair
 
 import isomorph
+from requantized_weights import MAKERS, pair
 
 
 @pytest.mark.parametrize("seed", range(8))

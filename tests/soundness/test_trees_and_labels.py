@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from onnx import helper
-from unreached import F32, model
 
 import isomorph
+from unreached import F32, model
 
 DOMAIN = "ai.onnx.ml"
 X = np.abs(np.random.default_rng(0).normal(size=(3, 2))).astype(np.float32) + 0.5

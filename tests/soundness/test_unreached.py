@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from unreached import F32, MAKERS, model, node, pair
 
 import isomorph
+from unreached import F32, MAKERS, model, node, pair
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from unreached import F32, model, node
-from unreached_attributes import MAKERS, pair
 
 import isomorph
+from unreached import F32, model, node
+from unreached_attributes import MAKERS, pair
 
 ONLY_GIVEN = isomorph.CheckOptions(only_given=True)
 

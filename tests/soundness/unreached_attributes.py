@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
+
 from unreached import F32, Pair, model, node
 
 # Operator, attributes, others that differ where data is negative or small.

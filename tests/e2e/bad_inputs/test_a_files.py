@@ -7,6 +7,7 @@ import socket
 import numpy as np
 import onnx
 import pytest
+
 from making import dense, model, save, value
 
 

@@ -7,8 +7,9 @@ import sys
 import numpy as np
 import onnx
 import pytest
-from making import FLOAT, INT64, dense, matrix, model, node, save, stored, value
 from onnx import TensorProto, helper
+
+from making import FLOAT, INT64, dense, matrix, model, node, save, stored, value
 
 
 def test_b01_cycle(isomorph, tmp_path):

@@ -5,8 +5,9 @@ import shutil
 import numpy as np
 import onnx
 import pytest
-from making import INT64, dense, model, node, save, stored, value
 from onnx import TensorProto, helper
+
+from making import INT64, dense, model, node, save, stored, value
 from watching import MIB
 
 LARGE = 500 * MIB

@@ -7,6 +7,7 @@ import shutil
 
 import numpy as np
 import pytest
+
 from making import dense, external, matrix, model, node, save, stored, value
 
 SECRET = "not for you"

@@ -6,8 +6,9 @@ import pickle
 import zipfile
 
 import pytest
-from making import dense, model, node, save, value
 from onnx import helper
+
+from making import dense, model, node, save, value
 
 
 class Trap:

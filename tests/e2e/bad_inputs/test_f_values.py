@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from making import FLOAT, INT64, matrix, model, node, save, stored, value
 from onnx import TensorProto, helper
+
+from making import FLOAT, INT64, matrix, model, node, save, stored, value
 
 NAN, INF = float("nan"), float("inf")
 TINY = 1e-42

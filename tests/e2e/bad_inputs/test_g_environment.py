@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+
 from making import dense, matrix, model, node, save, stored, value
 from watching import PATIENCE
 

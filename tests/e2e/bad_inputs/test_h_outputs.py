@@ -12,6 +12,7 @@ from xml.etree import ElementTree as ET
 import jsonschema
 import pytest
 import xmlschema
+
 from making import matrix, model, node, save, stored, value
 from watching import Command
 

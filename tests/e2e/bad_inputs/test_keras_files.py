@@ -11,6 +11,7 @@ import zipfile
 import h5py
 import numpy as np
 import pytest
+
 from watching import MIB, PATIENCE
 
 _MAKE = """

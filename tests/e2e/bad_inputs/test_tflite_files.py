@@ -4,10 +4,10 @@ import random
 
 import numpy as np
 import pytest
-from making import dense, save
-from watching import MIB
 
+from making import dense, save
 from tflite_building import Building, small, unknown
+from watching import MIB
 
 LARGE = 500 * MIB
 

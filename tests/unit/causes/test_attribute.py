@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from faulty_pairs import IMAGES, believed, chain, on_images
 
 from cause_examples import drawn
+from faulty_pairs import IMAGES, believed, chain, on_images
 
 KERNEL = {"w": drawn(3, 4, 3, 3)}
 NORM = {"s": drawn(4), "o": drawn(4), "m": drawn(4), "v": np.abs(drawn(4)) * 0.01}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from one_node import OneNode, assert_same_within_rounding
 
 from isomorph.kernels import registry
+from one_node import OneNode, assert_same_within_rounding
 
 registry.load_all()
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from one_node import OneNode, assert_same_within_rounding, rounding
 
 from isomorph.kernels.registry import load_all
+from one_node import OneNode, assert_same_within_rounding, rounding
 
 load_all()
 RANDOM = np.random.default_rng(23)

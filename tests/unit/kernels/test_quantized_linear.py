@@ -5,12 +5,12 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from one_node import OneNode, assert_same_within_rounding, assert_within_quanta, rounding
 from onnx import TensorProto
 
 from isomorph.kernels import quantized_linear
 from isomorph.kernels.quantized import requantize
 from isomorph.oracle.call import Call
+from one_node import OneNode, assert_same_within_rounding, assert_within_quanta, rounding
 
 RANDOM = np.random.default_rng(5)
 X = RANDOM.normal(0, 3, (4, 6, 5)).astype(np.float32)

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from chains import graph, node
 from faulty_graphs import OUTPUTS, chain, matched
-
 from isomorph.core.limits import WRONG_NODES, noted_limits
 from isomorph.localize import fault_chain
 from isomorph.localize.fault_chain import beyond_noise, find_faults

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from onnx import numpy_helper
-from tests.unit.checking.weight_pairs import F32, floats, model, node, normal
 
 import isomorph
+from weight_pairs import F32, floats, model, node, normal
 
 
 def rooted(epsilon, *, product=False, after=1.0):

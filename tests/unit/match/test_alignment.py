@@ -1,8 +1,8 @@
 from dataclasses import replace
 
 import numpy as np
-from chains import Session, graph, node
 
+from chains import Session, graph, node
 from isomorph.core.alignment import Confidence, Group
 from isomorph.core.trace import Noise
 from isomorph.match.alignment import AlignmentInput, align_graphs, untouched_graphs

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from chains import Session, graph, node
 
+from chains import Session, graph, node
 from isomorph.core.errors import RuntimeFailedError
 from isomorph.core.stated_numbers import TENSOR_DRAWS
 from isomorph.core.trace import Noise

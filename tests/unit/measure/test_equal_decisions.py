@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from onnx import TensorProto
-from tests.unit.checking.weight_pairs import F32, floats, model, node, normal
 
 import isomorph
+from weight_pairs import F32, floats, model, node, normal
 
 TIED = np.array([[3.0, 1.0, 3.0, 0.5, 3.0, 2.0]], F32)
 """Its largest numbers are equal: rounding decides which comes first."""

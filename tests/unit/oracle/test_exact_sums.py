@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from one_node import OneNode, rounding
 
 from isomorph.kernels.registry import load_all
 from isomorph.oracle.exact_sums import at_most_one, on_grid, sums_of
+from one_node import OneNode, rounding
 
 load_all()
 UNIT = 2.0**-24

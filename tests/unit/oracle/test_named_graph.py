@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from toy_graph import ToyGraph
 
 from isomorph.core.errors import UsageError
 from isomorph.oracle.evaluator import Evaluator
 from isomorph.oracle.named_graph import same_in_every_run
+from toy_graph import ToyGraph
 
 STEPS = [("third", ("w",), "v"), ("add", ("x", "v"), "y")]
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.line_counts import lines_run
 
 from isomorph.core.model import Constant, Graph, Model, Node, Quantization, Source, TensorSpec
 from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.store.codec import decode, encode
+from line_counts import lines_run
 
 
 def crossed(kind, value):

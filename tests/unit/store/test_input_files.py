@@ -8,13 +8,13 @@ import numpy as np
 import psutil
 import pytest
 import safetensors.numpy
-from tests.line_counts import lines_run
 
 from isomorph.core.errors import RefusedError, UsageError
 from isomorph.core.trace import Environment, Trace
 from isomorph.store import zip_safety
 from isomorph.store.input_files import UNNAMED, read_arrays, write_arrays
 from isomorph.store.traces import save
+from line_counts import lines_run
 
 X, N = np.arange(6, dtype=np.float32).reshape(2, 3), np.array([3, 1], np.int64)
 

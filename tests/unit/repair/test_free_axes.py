@@ -1,0 +1,49 @@
+"""An axis that the conversion fixed is freed where the graph allows any size, and only there."""
+
+import numpy as np
+import onnx
+
+import faulty
+from faulty import drawn, network
+from isomorph import api
+
+TEXT = (
+    "g (float[batch,6] x) => (float[batch,2,2] y)"
+    " {{ [dense] d = MatMul(x, w) [bend] b = Tanh(d) [cut] y = Reshape(b, {sizes}) }}"
+)
+WEIGHTS = {"w": drawn(6, 4), "any": np.array([-1, 2, 2]), "three": np.array([3, 2, 2])}
+
+
+def fixed(proto):
+    copy = onnx.ModelProto.FromString(proto.SerializeToString())
+    for value in (*copy.graph.input, *copy.graph.output):
+        value.type.tensor_type.shape.dim[0].dim_value = 3
+    return copy
+
+
+def repaired(folder, sizes):
+    reference = faulty.saved(folder, "reference", network(TEXT.format(sizes="any"), **WEIGHTS))
+    wrong = fixed(network(TEXT.format(sizes=sizes), **WEIGHTS))
+    candidate = faulty.saved(folder, "candidate", wrong)
+    output = folder / "fixed.onnx"
+    given = {"x": drawn(3, 6, seed=1)}
+    return api.fix(reference, candidate, output=output, inputs=given, in_process=True), output
+
+
+def test_a_fixed_batch_is_free_again_and_proven_at_other_sizes(tmp_path):
+    repair, output = repaired(tmp_path, "any")
+    assert repair.repaired
+    assert [each.patch.summary for each in repair.applied] == [
+        "free again: axis 0 of 'x', axis 0 of 'y'"
+    ]
+    assert len({each.origin for each in repair.proof.after}) > 3
+    graph = onnx.load(output).graph
+    for value in (graph.input[0], graph.output[0]):
+        assert value.type.tensor_type.shape.dim[0].dim_param == "batch"
+
+
+def test_a_graph_that_takes_no_other_size_is_left_alone(tmp_path):
+    repair, output = repaired(tmp_path, "three")
+    assert not repair.applied
+    assert any("free again" in each for each in repair.refused)
+    assert onnx.load(output).graph.input[0].type.tensor_type.shape.dim[0].dim_value == 3
