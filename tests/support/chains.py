@@ -20,13 +20,15 @@ OPS = {
     "ReduceSum": lambda array: np.asarray(array.sum()),
     "SumOfRows": lambda array: array.sum(axis=1, keepdims=True),
     "SumOfColumns": lambda array: array.sum(axis=0, keepdims=True),
+    "Parts": lambda array: tuple(np.split(array, 2)),
+    "Twice": lambda array: (array, array),
 }
 
 
-def node(op, inputs, output, **changes):
+def node(op, inputs, output, *, more=(), **changes):
     return Node(
         name=changes.pop("name", f"make_{output}"), op=op, native_op=changes.pop("native_op", op),
-        inputs=tuple(inputs), outputs=(output,), **changes,
+        inputs=tuple(inputs), outputs=(output, *more), **changes,
     )  # fmt: skip
 
 
@@ -57,11 +59,13 @@ class Session:
         values = {**self.stored, **feeds}
         for each in self._needed(makers, values, fetch):
             result = OPS[each.native_op](*(values[name] for name in each.inputs))
+            results = result if isinstance(result, tuple) else (result,)
             if noise is not None and noise.rounding:
-                seed = zlib.crc32(f"{noise.seed} {each.name}".encode())
-                step = np.random.default_rng(seed).normal(size=np.shape(result))
-                result = result * (1 + 2.0**-24 * step)
-            values[each.outputs[0]] = result
+                draw = np.random.default_rng(zlib.crc32(f"{noise.seed} {each.name}".encode()))
+                results = [
+                    part * (1 + 2.0**-24 * draw.normal(size=np.shape(part))) for part in results
+                ]
+            values.update(zip(each.outputs, results, strict=True))
             self.computed += 1
         self.most_fetched = max(self.most_fetched, len(fetch))
         return {name: np.asarray(values[name]) for name in fetch}
