@@ -66,6 +66,8 @@ export interface Report {
   cost: Cost | null;
   version: string;
   schema: string;
+  /** Of the names of fields; a report without it is of revision 1. */
+  revision: number;
 }
 
 /** What the report keeps of a model. */

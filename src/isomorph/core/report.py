@@ -9,7 +9,7 @@ from typing import Any
 
 from isomorph.core.alignment import Alignment
 from isomorph.core.baseline import Baseline, BaselineState
-from isomorph.core.constraints import Count, Probability
+from isomorph.core.constraints import Count, PositiveCount, Probability
 from isomorph.core.cost import Cost
 from isomorph.core.coverage import Coverage, InputKind
 from isomorph.core.dataset_summary import OverSamples
@@ -21,6 +21,9 @@ from isomorph.core.request import CheckRequest
 from isomorph.core.trace import Environment
 
 SCHEMA = "isomorph.report/1"
+"""The family of documents, which other programs compare as a whole."""
+REVISION = 2
+"""Raised where a field or a key is renamed; earlier revisions are translated when they are read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,6 +268,8 @@ class Report:
     """The time of the whole command."""
     version: str = ""
     schema: str = SCHEMA
+    revision: PositiveCount = REVISION
+    """Of the names of fields; a report without it is of revision 1."""
 
     def __post_init__(self) -> None:
         """Refuse a passing verdict whose coverage is not complete."""

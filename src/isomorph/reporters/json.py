@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class JsonReporter:
-    """One JSON document; ``schema`` rises with every incompatible change."""
+    """One JSON document; ``revision`` rises with every change of a name in it."""
 
     name = "json"
     profile = None

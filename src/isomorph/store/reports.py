@@ -6,12 +6,12 @@ import typing
 from pathlib import Path
 from typing import Any
 
-from isomorph.core.coverage import InputKind
 from isomorph.core.errors import UsageError
 from isomorph.core.repair import SCHEMA as REPAIR_SCHEMA
-from isomorph.core.report import SCHEMA, ModelForm, Report
+from isomorph.core.report import REVISION, SCHEMA, ModelForm, Report
 from isomorph.core.untrusted_json import read_json
 from isomorph.store.codec import from_document
+from isomorph.store.earlier_reports import in_present_terms
 from isomorph.store.format_detection import is_factory
 from isomorph.store.safe_paths import head_of
 
@@ -19,13 +19,21 @@ _HEAD_BYTES = 1024
 
 
 def read_report(path: Path) -> Report:
-    """One report; what a later version added to it is left out, what it lacks is empty."""
+    """One report of this revision or an earlier one, with the fields of this one.
+
+    What a later version added to it is left out, what it lacks is empty.
+    """
     data = _document(path)
     schema = data.get("schema") if isinstance(data, dict) else None
     if schema != SCHEMA:
         raise _unreadable(path, f"its schema is {schema!r}, and this version reads {SCHEMA!r}")
+    revision = data.get("revision", 1)
+    if type(revision) is not int or not 1 <= revision <= REVISION:
+        why = f"its revision is {revision!r}, and this version reads revisions 1 to {REVISION}"
+        raise _unreadable(path, why, fix="read it with the version of isomorph that wrote it")
     try:
-        report = from_document(Report, _in_present_terms(data))
+        present = in_present_terms(data) if revision < REVISION else data
+        report = from_document(Report, {**present, "revision": REVISION})
     except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
         raise _unreadable(path, f"a field does not fit the schema: {error}") from error
     return typing.cast("Report", report)
@@ -58,49 +66,6 @@ def reported_models(path: Path) -> tuple[Report, str, str]:
     return report, found[0].location, found[1].location
 
 
-def _in_present_terms(data: dict[str, Any]) -> dict[str, Any]:
-    """A report, of an earlier version perhaps, with the fields of this one.
-
-    Two fields were renamed. What a model was given as, and whether inputs were generated, had no
-    field of its own.
-    """
-    baseline = data.get("baseline")
-    if isinstance(baseline, dict) and isinstance(baseline.get("standings"), list):
-        statuses = [
-            {("message" if key == "told" else key): value for key, value in each.items()}
-            if isinstance(each, dict)
-            else each
-            for each in baseline["standings"]
-        ]
-        baseline = {**baseline, "statuses": statuses}
-    models = [{"form": _form_by_notes(each), **each} for each in data.get("models", ())]
-    inputs = [{"kind": _kind_by_origin(each), **each} for each in data.get("inputs", ())]
-    bindings = [_plain_binding(each) for each in data.get("input_bindings", ())]
-    return {
-        **data,
-        "baseline": baseline,
-        "models": models,
-        "inputs": inputs,
-        "input_bindings": bindings,
-    }
-
-
-def _form_by_notes(model: dict[str, Any]) -> ModelForm:
-    if any(each.startswith("a trace of ") for each in model.get("notes", ())):
-        return ModelForm.TRACE
-    return ModelForm.LIVE if model.get("location", "").startswith("<") else ModelForm.FILE
-
-
-def _plain_binding(binding: dict[str, Any]) -> dict[str, Any]:
-    """The type and shape of an only pair stood in brackets behind the way it was bound."""
-    return {**binding, "how": str(binding.get("how", "")).partition(" (")[0]}
-
-
-def _kind_by_origin(given: dict[str, Any]) -> InputKind:
-    generated = given.get("origin", "").startswith("generated: ")
-    return InputKind.GENERATED if generated else InputKind.GIVEN
-
-
 def read_repair(path: Path) -> dict[str, Any]:
     """The JSON of ``isomorph fix --format json``, as plain data."""
     data = _document(path)
@@ -119,11 +84,15 @@ def _document(path: Path) -> Any:  # noqa: ANN401
         raise _unreadable(path, str(error)) from error
 
 
-def _unreadable(path: Path, why: str) -> UsageError:
+def _unreadable(
+    path: Path,
+    why: str,
+    fix: str = "write one with: isomorph check REFERENCE CANDIDATE --format json -o REPORT.json",
+) -> UsageError:
     return UsageError(
         "REPORT_UNREADABLE",
         "this is no report that can be read",
         file=str(path),
         why=why,
-        fix="write one with: isomorph check REFERENCE CANDIDATE --format json -o REPORT.json",
+        fix=fix,
     )

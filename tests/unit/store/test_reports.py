@@ -5,10 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from isomorph.core.baseline import BaselineStatus
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import UsageError
-from isomorph.core.report import BoundBy, Finding, Report, Skipped
+from isomorph.core.report import REVISION, Finding, Report, Skipped
 from isomorph.reporters.json import JsonReporter
 from isomorph.store.reports import read_report
 
@@ -55,27 +54,26 @@ def test_an_older_report_lacks_fields_and_a_newer_one_has_more(tmp_path):
     assert read_report(_written(tmp_path / "new.json", newer)).seed == 1
 
 
-def test_a_report_with_earlier_names_is_read(tmp_path):
+@pytest.mark.parametrize("revision", [REVISION + 1, 0, -1, "2", True, None, 2.0])
+def test_a_revision_that_is_not_known_is_refused_with_what_is_read(tmp_path, revision):
+    path = _written(tmp_path / "r.json", lambda document: document.update(revision=revision))
+    with pytest.raises(UsageError) as caught:
+        read_report(path)
+    assert caught.value.code == "REPORT_UNREADABLE"
+    assert f"{revision!r}" in caught.value.why
+    assert f"revisions 1 to {REVISION}" in caught.value.why
+
+
+def test_a_report_without_a_revision_is_of_the_first(tmp_path):
     status = {"output": "y", "state": "unchanged", "told": "as accepted"}
 
     def first(document):
+        del document["revision"]
         document["baseline"] = {"file": "b.toml", "standings": [status]}
-        how = "only pair of this type and shape (float32, N×8)"
-        document["input_bindings"] = [{"reference": "x", "candidate": "inp", "how": how}]
-        model = {"role": "r", "framework": "f", "digest": "", "nodes": 0, "constants": 0}
-        document["models"] = [
-            model | {"location": "<Net>"},
-            model | {"location": "t", "notes": ["a trace of m.onnx, recorded"]},
-            model | {"location": "m.onnx"},
-        ]
 
     report = read_report(_written(tmp_path / "first.json", first))
-    assert [each.form for each in report.models] == ["live object", "trace", "file"]
-    assert [each.how for each in report.input_bindings] == [BoundBy.ONLY_FIT]
-    baseline = report.baseline
-    assert baseline.statuses == (
-        BaselineStatus(output="y", state="unchanged", message="as accepted"),
-    )
+    assert report.revision == REVISION
+    assert [each.message for each in report.baseline.statuses] == ["as accepted"]
 
 
 @pytest.mark.parametrize(
