@@ -85,3 +85,32 @@ def test_few_degrees_of_freedom_count_where_they_matter():
     assert merged(wide, narrow).freedom == pytest.approx(500.0, rel=1e-3)
     alike = Spread(draws=10, deviation=np.full(5, 1.0), unsettled=np.zeros(5, bool), freedom=9.0)
     assert 9.0 < merged(wide, alike).freedom < 40.0
+
+
+def test_draws_count_where_they_matter():
+    def spread(deviation, draws):
+        return Spread(
+            draws=draws, deviation=np.full(5, deviation), unsettled=np.zeros(5, bool), freedom=9.0
+        )
+
+    assert merged(spread(1.0, 10), spread(1e-3, 3)).draws == 9
+    assert merged(spread(1.0, 10), spread(1e-9, 3)).draws == 10
+    assert merged(spread(1.0, 10), spread(0.0, 3)).draws == 10
+    assert merged(spread(1e-9, 10), spread(1.0, 3)).draws == 3
+    assert 3 < merged(spread(1.0, 10), spread(1.0, 3)).draws < 7
+    assert merged(spread(1.0, 3), spread(1.0, 3)).draws == 3, "both may have drawn the same"
+
+
+def test_the_doubt_of_summed_variances_is_no_more_than_their_draws_say():
+    """Draws that are the same on both sides are worth as many as one side has."""
+    rng, tries = np.random.default_rng(0), 100_000
+    few, many = 3, 12
+    steps = rng.standard_normal((tries, many))
+    shown = np.mean(steps[:, :few] ** 2, axis=1) + 4.0 * np.mean(steps**2, axis=1)
+    one, two = (
+        Spread(draws=n, deviation=np.full(1, d), unsettled=np.zeros(1, bool))
+        for n, d in ((few, 1.0), (many, 2.0))
+    )
+    worth = merged(one, two).draws
+    assert few < worth < many
+    assert np.var(shown / 5.0) <= 2.0 / worth
