@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from isomorph.frameworks.pytorch.convolution import convolved
 from isomorph.frameworks.pytorch.interpreter import call_target
 from isomorph.frameworks.pytorch.program import Step
 
@@ -20,7 +21,8 @@ def call_on_one_device(step: Step, arguments: list[Any], named: dict[str, Any]) 
     """The operator on its operands; they are moved to the accelerator that one of them is on."""
     device = _accelerator([*arguments, *named.values()])
     if device is None:
-        return call_target(step, arguments, named)
+        found = convolved(step, arguments, named)
+        return call_target(step, arguments, named) if found is None else found
     result = call_target(
         step,
         [moved(each, device) for each in arguments],
