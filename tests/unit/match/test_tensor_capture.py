@@ -126,6 +126,18 @@ def test_what_cannot_be_fed_is_computed_from_the_inputs():
     np.testing.assert_array_equal(seen.run(["t22"], {"t20": X})["t22"], expected)
 
 
+def test_the_same_substitution_is_computed_once():
+    seen, session = capture(10**9)
+    given = {"t5": np.zeros_like(X)}
+    first = seen.with_given(given)[f"t{LONG - 1}"]
+    before = session.computed
+    assert seen.with_given(dict(given))[f"t{LONG - 1}"] is first
+    assert session.computed == before
+    given["t5"] = np.ones_like(X)
+    assert not np.array_equal(seen.with_given(given)[f"t{LONG - 1}"], first)
+    assert session.computed > before
+
+
 def test_what_a_node_does_not_take_leaves_the_others_their_values():
     session = Session(
         graph(
