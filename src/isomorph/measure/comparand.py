@@ -29,7 +29,7 @@ class Comparand(Protocol):
     def allowance(  # noqa: D102
         self, constants: tuple[str, ...]
     ) -> Mapping[str, Spread] | IsomorphError: ...
-    def draw_more(self, draws: int) -> bool: ...  # noqa: D102
+    def draw_more(self, draws: int, *, allowance: bool = True) -> bool: ...  # noqa: D102
     def draw_wider(self) -> bool: ...  # noqa: D102
     def oracle_outputs_toward(  # noqa: D102
         self, target: Mapping[str, Array]

@@ -15,6 +15,7 @@ from isomorph.core.stated_numbers import FURTHER_DRAWS, MANY_DRAWS
 from isomorph.match.binding import PATH
 from isomorph.measure.comparand import Comparand, unmatched_constants
 from isomorph.measure.draws_needed import (
+    allowance_settled,
     beyond_doubt,
     settled_but_for_translation,
     values_in_doubt,
@@ -179,8 +180,10 @@ def _judge_pair(
     settled = smooth and (left, right) in terms.decided
     if settled or beyond_doubt(judged[0], terms.false_alarm, smooth=smooth):
         return judged
-    for draws in FURTHER_DRAWS:
-        more = [side.draw_more(draws) for side in sides]
+    # In the end the allowance has as many draws as the rounding, if it is in doubt only then.
+    for draws in (*FURTHER_DRAWS, FURTHER_DRAWS[-1]):
+        constants = not allowance_settled(judged[0], terms.false_alarm, smooth=smooth)
+        more = [side.draw_more(draws, allowance=constants) for side in sides]
         if any(more):
             judged = _judge_once(reference, candidate, left, right, terms)
         if beyond_doubt(judged[0], terms.false_alarm, smooth=smooth):

@@ -27,6 +27,14 @@ def beyond_doubt(divergence: Divergence, false_alarm: float, *, smooth: bool = F
     return all(_comfortable(part, false_alarm) for part in parts)
 
 
+def allowance_settled(divergence: Divergence, false_alarm: float, *, smooth: bool) -> bool:
+    """Whether more draws of re-rounded constants could not change the verdict."""
+    part = divergence.translation
+    if part is None or _comfortable(part, false_alarm):
+        return True
+    return smooth and divergence.verdict is Verdict.DIVERGENT and _hopeless(part, false_alarm)
+
+
 def settled_but_for_translation(divergence: Divergence, false_alarm: float) -> bool:
     """Whether the outputs are equivalent beyond doubt, whatever the allowance is."""
     if divergence.verdict is not Verdict.EQUIVALENT:

@@ -17,7 +17,7 @@ from isomorph.core.limits import TAIL_ENTRY_BYTES
 from isomorph.core.memory import share_of_memory
 from isomorph.core.stated_numbers import FIRST_DRAWS, WIDE_DRAWS
 from isomorph.core.trace import Noise, RunRequest, flatten
-from isomorph.measure.evaluated_tail import EvaluatedTail
+from isomorph.measure.evaluated_tail import EvaluatedTail, small_enough
 from isomorph.measure.graph_tail import Tail, tail_of
 from isomorph.measure.noise_draws import NoiseDraws
 from isomorph.measure.precision import jumps, narrow_constants, widths
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from isomorph.sessions.model_handle import ModelHandle
 
 _T = TypeVar("_T")
+_ALLOWANCE = "allowance"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,6 +46,7 @@ class EvaluatedModel:
     oracle: Callable[[], Session]
     seed: int
     draws: int = FIRST_DRAWS
+    allowance_draws: int = FIRST_DRAWS
     wide_draws: int = 0
     on_progress: Callable[[str, str], None] | None = None
     recorded: bool = False
@@ -82,7 +84,14 @@ class EvaluatedModel:
     def with_feeds(self, feeds: Arrays) -> EvaluatedModel:
         """Return the same model on other feeds, with nothing evaluated yet."""
         return replace(
-            self, feeds=feeds, draws=FIRST_DRAWS, wide_draws=0, taken={}, _kept={}, _spreading={}
+            self,
+            feeds=feeds,
+            draws=FIRST_DRAWS,
+            allowance_draws=FIRST_DRAWS,
+            wide_draws=0,
+            taken={},
+            _kept={},
+            _spreading={},
         )
 
     def runtime_outputs(self) -> Mapping[str, Array] | IsomorphError:
@@ -165,7 +174,7 @@ class EvaluatedModel:
         becomes NaN where the exponent is only nearly three.
         """
         noise = Noise(seed=self.seed + 1, constants=constants, attributes=True)
-        moved = self._spread("allowance", noise)
+        moved = self._spread(_ALLOWANCE, noise)
         return moved if isinstance(moved, IsomorphError) else finite_where(moved, self.rounding)
 
     def tail(self) -> EvaluatedTail | None:
@@ -206,14 +215,18 @@ class EvaluatedModel:
         noise = Noise(seed=self.seed + 3, rounding=True, quantizers=True)
         return self._spread("execution loss", noise, about_mean=True)
 
-    def draw_more(self, draws: int) -> bool:
-        """Use this many draws from now on; False if there are as many already."""
-        if self.draws >= draws:
-            return False
-        self.draws = draws
+    def draw_more(self, draws: int, *, allowance: bool = True) -> bool:
+        """Use this many draws from now on; False if there are as many already.
+
+        Without ``allowance``, that of re-rounded constants keeps the draws that it has.
+        """
+        more, further = self.draws < draws, allowance and self.allowance_draws < draws
+        self.draws = max(self.draws, draws)
+        self.allowance_draws = max(self.allowance_draws, draws if allowance else 0)
         for what in self._spreading:
-            self._kept.pop(what, None)
-        return True
+            if further if what == _ALLOWANCE else more:
+                self._kept.pop(what, None)
+        return more or further
 
     def draw_wider(self) -> bool:
         """Use draws of wider noise as well; False if there are some already."""
@@ -240,11 +253,12 @@ class EvaluatedModel:
             if isinstance(outputs, IsomorphError):
                 raise outputs
             spreading = self._spreading.setdefault(what, self._begin(noise, about_mean=about_mean))
+            draws = self.allowance_draws if what == _ALLOWANCE else self.draws
             spreading.draw_until(
-                self.draws,
+                draws,
                 self.oracle(),
                 self.feeds,
-                on_progress=lambda n: self._report(what, f"draw {n} of {self.draws}"),
+                on_progress=lambda n: self._report(what, f"draw {n} of {draws}"),
             )
             # Wider noise does not apply to quantizers: their steps are fixed by the file.
             if noise.rounding and not noise.quantizers:
@@ -352,7 +366,7 @@ class EvaluatedModel:
         names, asked, entries = self._fetched(session)
         if session.capabilities.noise:
             self._kept["nested oracle"] = {name: result[name] for name in (*names, *asked)}
-            self._kept["entering"] = _small_enough({name: result[name] for name in entries})
+            self._kept["entering"] = small_enough({name: result[name] for name in entries})
         return flattened({name: result[name] for name in names})
 
     def _output_names(self) -> list[str]:
@@ -371,15 +385,6 @@ class EvaluatedModel:
     def _report(self, what: str, detail: str) -> None:
         if self.on_progress is not None:
             self.on_progress(f"{self.role}: {what}", detail)
-
-
-def _small_enough(entering: Arrays) -> Mapping[str, Array] | None:
-    """Return the tensors if all are arrays that may be kept; axes of unknown size may be large."""
-    arrays = {name: value for name, value in entering.items() if isinstance(value, np.ndarray)}
-    bytes_kept = sum(value.nbytes for value in arrays.values())
-    if len(arrays) < len(entering) or bytes_kept > share_of_memory(TAIL_ENTRY_BYTES):
-        return None
-    return arrays
 
 
 def flattened(result: Arrays) -> dict[str, Array]:

@@ -10,7 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from isomorph.core.errors import IsomorphError
+from isomorph.core.limits import TAIL_ENTRY_BYTES
+from isomorph.core.memory import share_of_memory
 from isomorph.core.stated_numbers import FIRST_DRAWS, FURTHER_DRAWS
 from isomorph.core.trace import Noise
 from isomorph.measure.noise_draws import NoiseDraws
@@ -94,8 +98,12 @@ class EvaluatedTail:
 
     execution_loss = intended_loss
 
-    def draw_more(self, draws: int) -> bool:
-        """Use this many draws from now on; False if there are as many already."""
+    def draw_more(self, draws: int, *, allowance: bool = False) -> bool:
+        """Use this many draws from now on; False if there are as many already.
+
+        Those of the ``allowance`` are counted by themselves.
+        """
+        del allowance
         more, self.draws = self.draws < draws, max(self.draws, draws)
         return more
 
@@ -133,3 +141,12 @@ class EvaluatedTail:
             return error
         found = drawn.spreads()
         return {name: replace(each, lower_bound=True) for name, each in found.items()}
+
+
+def small_enough(entering: Arrays) -> Mapping[str, Array] | None:
+    """Return the tensors if all are arrays that may be kept; axes of unknown size may be large."""
+    arrays = {name: value for name, value in entering.items() if isinstance(value, np.ndarray)}
+    bytes_kept = sum(value.nbytes for value in arrays.values())
+    if len(arrays) < len(entering) or bytes_kept > share_of_memory(TAIL_ENTRY_BYTES):
+        return None
+    return arrays

@@ -121,9 +121,11 @@ class RecordedValues:
         """Return the rounding of a single model, whose constants are its own."""
         return self.evaluated.rounding() if self.evaluated is not None else {}
 
-    def draw_more(self, draws: int) -> bool:
+    def draw_more(self, draws: int, *, allowance: bool = True) -> bool:
         """Draw more of a single model; a recording has no draws."""
-        return self.evaluated.draw_more(draws) if self.evaluated is not None else False
+        if self.evaluated is None:
+            return False
+        return self.evaluated.draw_more(draws, allowance=allowance)
 
     def draw_wider(self) -> bool:
         """As of the model itself."""

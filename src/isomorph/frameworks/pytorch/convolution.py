@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 
 from isomorph.frameworks.pytorch.bound_arguments import bound
 from isomorph.frameworks.pytorch.program import Step
 from isomorph.kernels.convolution import convolve
 from isomorph.kernels.windows import windows
+from isomorph.oracle.noise import Array
 
 _PLAIN = frozenset(
     {
@@ -45,10 +47,12 @@ def convolved(step: Step, arguments: list[Any], named: dict[str, Any]) -> torch.
     place = windows(attributes, x.shape[2:], weight.shape[2:])
     if min((*place.output, *x.shape)) < 1:
         return None
-    left, right, added = (
-        None if each is None else each.detach().contiguous().numpy() for each in (x, weight, bias)
-    )
-    return torch.from_numpy(convolve(left, right, added, place, groups))
+    added = None if bias is None else _as_array(bias)
+    return torch.from_numpy(convolve(_as_array(x), _as_array(weight), added, place, groups))
+
+
+def _as_array(value: torch.Tensor) -> Array:
+    return np.asarray(value.detach().contiguous().numpy())
 
 
 def _plain_float64(value: Any) -> bool:  # noqa: ANN401
