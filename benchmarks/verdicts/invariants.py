@@ -25,11 +25,13 @@ def hold(pair: Pair, truth: Expected, answered: str) -> dict[str, str]:
     """``kept`` for every invariant that holds, otherwise the other answer."""
     rng = np.random.default_rng(pair.seed + 3)
     inputs = pair.sample.inputs
+    # A difference that the given input does not show is searched for together with the node.
+    locate = truth.group == "unreached"
     seen = {
-        "seed": answer(pair.reference, pair.candidate, inputs=inputs, locate=False, seed=1)[0],
-        "renamed": _renamed(pair, rng),
-        "another output": _with_company(pair, 1e8),
-        "large neighbor": _beside(pair, 1e8),
+        "seed": answer(pair.reference, pair.candidate, inputs=inputs, locate=locate, seed=1)[0],
+        "renamed": _renamed(pair, rng, locate=locate),
+        "another output": _with_company(pair, 1e8, locate=locate),
+        "large neighbor": _beside(pair, 1e8, locate=locate),
     }
     if truth.group == "mutated":
         seen |= _in_test_sets(pair, rng)
@@ -42,15 +44,15 @@ def hold(pair: Pair, truth: Expected, answered: str) -> dict[str, str]:
     }
 
 
-def _renamed(pair: Pair, rng: np.random.Generator) -> str:
+def _renamed(pair: Pair, rng: np.random.Generator, *, locate: bool) -> str:
     sides = [renamed(model, rng)[0] for model in (pair.reference, pair.candidate)]
-    return answer(*sides, inputs=pair.sample.inputs, locate=False)[0]
+    return answer(*sides, inputs=pair.sample.inputs, locate=locate)[0]
 
 
-def _with_company(pair: Pair, factor: float) -> str:
+def _with_company(pair: Pair, factor: float, *, locate: bool) -> str:
     """The same pair with one more output that is right, and large."""
     sides = [with_output(model, factor) for model in (pair.reference, pair.candidate)]
-    return answer(*sides, inputs=pair.sample.inputs, locate=False)[0]
+    return answer(*sides, inputs=pair.sample.inputs, locate=locate)[0]
 
 
 def with_output(model: onnx.ModelProto, factor: float) -> onnx.ModelProto:
@@ -72,12 +74,12 @@ def with_output(model: onnx.ModelProto, factor: float) -> onnx.ModelProto:
     return copy
 
 
-def _beside(pair: Pair, factor: float) -> str:
+def _beside(pair: Pair, factor: float, *, locate: bool) -> str:
     """The first output joined with numbers that are right, and large."""
     if pair.reference.graph.output[0].type.tensor_type.elem_type != TensorProto.FLOAT:
         return NOT_ASKED
     sides = [joined(with_output(m, factor)) for m in (pair.reference, pair.candidate)]
-    return answer(*sides, inputs=pair.sample.inputs, locate=False)[0]
+    return answer(*sides, inputs=pair.sample.inputs, locate=locate)[0]
 
 
 def joined(model: onnx.ModelProto) -> onnx.ModelProto:

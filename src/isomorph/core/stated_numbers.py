@@ -97,6 +97,10 @@ FEWEST_TRIALS = 6
 """Inputs that are tried for a constant that differs, however large the model is. Beyond as many as
 ``TRIED_WEIGHTS`` allows: the report states that others were not tried."""
 
+DECISION_INPUTS = 256
+"""Inputs that are tried where two models decide alike on different numbers. A difference of one in
+a hundred moves about one label in a hundred: that many show it but for one time in ten."""
+
 NEAR_OUTPUTS = 1e-6
 """Difference up to which outputs are not judged for a constant that cannot be replaced. It only
 decides on which input the search continues; the budgets decide the verdict there."""

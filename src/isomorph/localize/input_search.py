@@ -108,6 +108,28 @@ def other_inputs(
         TRIED_WEIGHTS.reached()
 
 
+def random_inputs(reference: EvaluatedModel, count: int) -> Iterator[Trial]:
+    """Yield so many generated inputs of the given sizes, fewer where the model is large."""
+    graph, shapes = (
+        reference.model.graph,
+        {name: np.asarray(value).shape for name, value in reference.feeds.items()},
+    )
+    size = sum(math.prod(each.shape) for each in graph.constants.values())
+    most = max(FEWEST_TRIALS, TRIED_WEIGHTS.most // max(size, 1))
+    # Other seeds than those of the inputs that were tried before.
+    first = reference.seed + 1 + OTHER_INPUT_SEEDS
+    for place in range(min(count, most)):
+        sample, seed = SAMPLES[place % len(SAMPLES)], first + place
+        try:
+            made = generate(graph, {}, sample=sample, seed=seed, other_shapes=shapes)
+        except IsomorphError:
+            return
+        recipe = f"generated: {sample}, seed {seed}"
+        yield Trial(recipe=recipe, feeds=made, kind=InputKind.GENERATED)
+    if most < count:
+        TRIED_WEIGHTS.reached()
+
+
 def one_framework(sides: tuple[EvaluatedModel, EvaluatedModel]) -> bool:
     """Whether both models are of one framework."""
     return sides[0].model.framework == sides[1].model.framework

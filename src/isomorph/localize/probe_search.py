@@ -13,6 +13,7 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import ATTRIBUTE_SCALES, SELECTION_INPUTS
 from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.core.stated_numbers import CONFIRMING_INPUTS
+from isomorph.localize.hidden_decisions import hidden_difference
 from isomorph.localize.input_search import (
     Carry,
     Trial,
@@ -127,6 +128,12 @@ def probed(
             if selection is not None:
                 findings.append(selection)
                 differs = f"node {selection.node!r} differs on other inputs"
+        if not differs:
+            hidden = hidden_difference(sides, outputs, terms, carry)
+            skipped += (hidden.skipped,) if hidden.skipped is not None else ()
+            if hidden.finding is not None and hidden.trial is not None:
+                findings.append(_with_input(hidden.finding, hidden.trial, hidden.output))
+                differs = f"node {hidden.finding.node!r} differs on other inputs"
     except IsomorphError as error:
         return Probed(skipped=(Skipped(what="probes", why=error.sentence),))
     return Probed(findings=tuple(findings), skipped=skipped, differs=differs)

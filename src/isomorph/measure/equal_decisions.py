@@ -8,6 +8,7 @@ outputs: what is left is judged by the noise around the jumps alone.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.measure.precision import jumping_nodes, jumps, quantized
 
 if TYPE_CHECKING:
-    from isomorph.core.model import Graph
+    from isomorph.core.model import Graph, Node
     from isomorph.core.trace import Array
     from isomorph.measure.comparand import Comparand
 
@@ -31,31 +32,38 @@ def decide_alike(reference: Comparand, candidate: Comparand) -> bool:
     return left is not None and left == _decisions(candidate)
 
 
-def _decisions(evaluated: EvaluatedModel) -> Counter[str] | None:
-    """Return the digests of all results of nodes that decide; None where some are not known."""
-    graph = evaluated.model.graph
+def decision_nodes(graph: Graph) -> tuple[Node, ...] | None:
+    """Return the nodes of a graph whose results are decisions; None where others may decide."""
     bodies = [body for node in graph.nodes for body in node.bodies.values()]
     # A step of a quantizer hides in the numbers that it returns, and so does one in a body.
-    if quantized(graph) or any(map(_decides_inside, bodies)) or evaluated.taken:
+    if quantized(graph) or any(map(_decides_inside, bodies)):
         return None
-    names = [name for node in jumping_nodes(graph) if not node.bodies for name in node.outputs]
-    session = evaluated.oracle()
-    if session.capabilities.fetch != "all":
+    return tuple(node for node in jumping_nodes(graph) if not node.bodies)
+
+
+def _decisions(evaluated: EvaluatedModel) -> Counter[str] | None:
+    """Return the digests of all results of nodes that decide; None where some are not known."""
+    nodes, session = decision_nodes(evaluated.model.graph), evaluated.oracle()
+    if nodes is None or evaluated.taken or session.capabilities.fetch != "all":
         return None
+    names = dict.fromkeys(name for node in nodes for name in node.outputs if name)
     try:
-        results = session.run(evaluated.feeds, list(dict.fromkeys(filter(None, names))))
+        results = session.run(evaluated.feeds, list(names))
     except IsomorphError:
         return None
     found: Counter[str] = Counter()
-    for node in jumping_nodes(graph):
-        values = [results[name] for name in node.outputs if name and not node.bodies]
+    for node in nodes:
+        values = [results[name] for name in node.outputs if name]
         known = [value for value in values if isinstance(value, np.ndarray)]
         if len(known) < len(values) or not all(value.dtype.kind in "biuf" for value in known):
             return None
-        # Of a node that returns indices and numbers, the indices are the decision.
-        whole = [value for value in known if value.dtype.kind != "f"]
-        found.update(_digest(value) for value in whole or known)
+        found.update(map(_digest, decided(known)))
     return found
+
+
+def decided(results: Sequence[Array]) -> Sequence[Array]:
+    """Return the decision among the results of a node: of indices and numbers, the indices."""
+    return [value for value in results if value.dtype.kind != "f"] or results
 
 
 def _decides_inside(body: Graph) -> bool:

@@ -1,0 +1,164 @@
+"""Differences that decisions hide: the same labels from different numbers.
+
+Two models may decide alike on the given inputs (the same largest class, the same steps) and yet
+decide on different numbers. Often this is harmless: a softmax was left out before an ArgMax. So
+more inputs are tried, until the outputs differ on one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.errors import IsomorphError
+from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus, Skipped
+from isomorph.core.stated_numbers import DECISION_INPUTS, NEAR_OUTPUTS
+from isomorph.localize.input_search import Carry, Trial, random_inputs, shown_differences
+from isomorph.localize.locate import locate
+from isomorph.localize.output_effect import near_outputs, numeric
+from isomorph.match.attributes import digest
+from isomorph.match.topology import Topology
+from isomorph.measure.equal_decisions import decided, decision_nodes
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Node
+    from isomorph.core.report import Binding
+    from isomorph.core.trace import Array, Arrays
+    from isomorph.measure.compare import Terms
+    from isomorph.measure.evaluated_model import EvaluatedModel
+
+_Sides = tuple["EvaluatedModel", "EvaluatedModel"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hidden:
+    """A decision on different numbers, and the input and the output that show it, if one does."""
+
+    finding: Finding | None = None
+    trial: Trial | None = None
+    output: str = ""
+    skipped: Skipped | None = None
+
+
+def hidden_difference(
+    sides: _Sides, outputs: Sequence[Binding], terms: Terms, carry: Carry
+) -> Hidden:
+    """Try more inputs where both models decide alike on different numbers."""
+    nodes = _on_other_numbers(sides)
+    # An absolute budget states nothing about inputs that are larger than the given ones.
+    if nodes is None or terms.budgets:
+        return Hidden()
+    reference, candidate = sides
+    tried = 0
+    for trial in random_inputs(reference, DECISION_INPUTS):
+        tried += 1
+        ref = reference.with_feeds(trial.feeds)
+        try:
+            cand = candidate.with_feeds(carry(ref))
+            if near_outputs(numeric(ref.oracle_outputs()), numeric(cand.oracle_outputs()), outputs):
+                continue
+            wrong = shown_differences((ref, cand), sides, outputs, terms)
+        except (IsomorphError, ValueError):
+            continue  # an input that a model rejects shows nothing
+        if wrong:
+            pairs = [
+                (each.reference_output, each.candidate_output)
+                for each in wrong
+                if each.reference_output and each.candidate_output
+            ]
+            return Hidden(
+                finding=_finding(nodes, (ref, cand), pairs),
+                trial=trial,
+                output=str(wrong[0].candidate_output),
+            )
+    why = (
+        f"node {nodes[1].name!r} ({nodes[1].op}) decides as the reference's {nodes[0].name!r}, but "
+        f"on other numbers; none of {tried} inputs tried shows a difference"
+    )
+    return Hidden(skipped=Skipped(what="decisions", why=why))
+
+
+def _finding(nodes: tuple[Node, Node], sides: _Sides, outputs: list[tuple[str, str]]) -> Finding:
+    """Describe the decision, and name the node at which the models differ on the input found."""
+    decides = nodes[1]
+    try:
+        faults = locate(*sides, outputs).chain.faults
+    except (IsomorphError, ValueError):
+        faults = ()
+    named = faults[0].node if faults else decides.name
+    return Finding(
+        rank=0,
+        code="LATENT",
+        status=FindingStatus.SUSPECTED,
+        effect=FindingEffect.LATENT,
+        summary=f"node {decides.name!r} ({decides.op}) decides as the reference's "
+        f"{nodes[0].name!r} on the given inputs, but on other numbers"
+        + (f"; node {named!r} makes them" if faults else ""),
+        node=named,
+        nodes=faults[0].nodes if faults else (decides.name,),
+        tensors=(faults[0].tensor,) if faults else decides.outputs[:1],
+        reference_nodes=faults[0].reference_nodes if faults else (nodes[0].name,),
+        source=decides.source,
+        evidence={Fact.NUMBERS: digest(nodes[0].name, decides.name)},
+    )
+
+
+def _on_other_numbers(sides: _Sides) -> tuple[Node, Node] | None:
+    """Return two nodes of one operator that decide alike on different numbers."""
+    seen = [_decided(side) for side in sides]
+    if seen[0] is None or seen[1] is None:
+        return None
+    for node, result, data in seen[1]:
+        for other, expected, read in seen[0]:
+            if other.op == node.op and _equal(expected, result) and _differ(read, data):
+                return other, node
+    return None
+
+
+def _decided(
+    side: EvaluatedModel,
+) -> list[tuple[Node, list[Array], list[Array]]] | None:
+    """Return the nodes that decide, with their results and the numbers that they read."""
+    nodes, topology = decision_nodes(side.model.graph), Topology(side.model.graph)
+    if not nodes or side.oracle().capabilities.fetch != "all":
+        return None
+    named = [(node, list(filter(None, node.outputs)), topology.sources(node)) for node in nodes]
+    names = dict.fromkeys(name for _, made, read in named for name in (*made, *read))
+    try:
+        values = side.oracle().run(side.feeds, [each for each in names if each not in side.feeds])
+    except (IsomorphError, ValueError):
+        return None
+    known = {**side.feeds, **values}
+    return [
+        (node, list(_numbers(made, known)), list(_numbers(read, known)))
+        for node, made, read in named
+    ]
+
+
+def _numbers(names: Sequence[str], values: Arrays) -> Iterator[Array]:
+    for name in names:
+        value = values[name]
+        if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+            yield value
+
+
+def _equal(one: Sequence[Array], two: Sequence[Array]) -> bool:
+    """Whether results are equal; of indices and numbers, whether the indices are."""
+    left, right = decided(one), decided(two)
+    return bool(left) and len(left) == len(right) and all(map(np.array_equal, left, right))
+
+
+def _differ(one: Sequence[Array], two: Sequence[Array]) -> bool:
+    """Whether floats that are read differ by more than rounding would make them."""
+    for left, right in zip(one, two, strict=False):
+        if left.dtype.kind != "f" or right.dtype.kind != "f" or left.shape != right.shape:
+            continue
+        with np.errstate(all="ignore"):
+            size = np.max(np.abs(left), initial=0.0, where=np.isfinite(left))
+            apart = np.abs(left - right)
+        if np.max(apart, initial=0.0, where=np.isfinite(apart)) > NEAR_OUTPUTS * size:
+            return True
+    return False
