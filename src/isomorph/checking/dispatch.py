@@ -68,6 +68,13 @@ def run_check(
     return check_pair(left, right, given, options)
 
 
+def _one_file(reference: Any, candidate: Any) -> bool:  # noqa: ANN401
+    """Whether both are one name of one file, which is then compared under two settings."""
+    if not all(isinstance(each, (str, Path)) for each in (reference, candidate)):
+        return False
+    return str(reference) == str(candidate)
+
+
 def open_pair(loader: Loader, reference: Any, candidate: Any) -> tuple[ModelHandle, ModelHandle]:  # noqa: ANN401
     """Both models, loaded at the same time where each has a worker of its own.
 
@@ -81,6 +88,9 @@ def open_pair(loader: Loader, reference: Any, candidate: Any) -> tuple[ModelHand
             with phase("load"):
                 found[role].prepare()
 
+    if _one_file(reference, candidate):
+        left = loader.open("reference", reference)
+        return left, loader.open("candidate", candidate, left.model)
     files = all(isinstance(each, (str, Path)) for each in (reference, candidate))
     apart = files and loader.host.isolation == "process"
     run_parallel(

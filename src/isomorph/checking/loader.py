@@ -102,10 +102,11 @@ class Loader:
         framework = registry.framework(_framework_of(source))
         return str(framework.hand_over(source, self.arrays or {}, folder))
 
-    def open(self, role: str, source: Any) -> ModelHandle:  # noqa: ANN401
-        """Load it and choose its runtime."""
-        with phase("load"):
-            model = self.load(source)
+    def open(self, role: str, source: Any, model: Model | None = None) -> ModelHandle:  # noqa: ANN401
+        """Load it, if that was not done yet, and choose its runtime."""
+        if model is None:
+            with phase("load"):
+                model = self.load(source)
         name = self.runtime.get(role) if isinstance(self.runtime, Mapping) else self.runtime
         if isinstance(self.runtime, str) and not registry.runtime(self.runtime).accepts(model):
             # One runtime name for both sides applies to the side that accepts it.
