@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 import mmap
 import zipfile
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from isomorph.core.threads import threads_per_side
 from isomorph.core.untrusted_json import read_json
 from isomorph.frameworks.pytorch.pt2_values import DTYPES, Unknown, refuse_elsewhere, sizes
 
@@ -20,6 +23,7 @@ LARGE = 1 << 20
 
 _ALIGNED = 64
 _HEADER, _LENGTHS = 30, 26
+_ENCRYPTED = 1
 
 
 class MappedWeights:
@@ -31,6 +35,7 @@ class MappedWeights:
             # A private copy that nobody writes to: torch warns of memory it may not write.
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
         self._flat: dict[str, Any] = {}
+        self._intact: set[str] = set()
         self._entries = {
             name: (folder, entry)
             for folder, config in (
@@ -75,27 +80,54 @@ class MappedWeights:
         if hasattr(mmap, "MADV_DONTNEED"):
             self._map.madvise(mmap.MADV_DONTNEED)
 
+    def compare_checksums(self, names: Iterable[str]) -> None:
+        """Compare the bytes of these with their checksums, several at a time where they are large.
+
+        zlib lets other threads run meanwhile.
+        """
+        members = {
+            self._members[folder + entry["path_name"]]
+            for folder, entry in (self._entries[name] for name in names)
+        }
+        large = [about for about in map(self._archive.getinfo, members) if _is_large(about)]
+        if len(large) > 1:
+            with ThreadPoolExecutor(threads_per_side()) as pool:
+                self._intact.update(
+                    about.filename
+                    for about, _ in zip(large, pool.map(self._check, large), strict=True)
+                )
+
     def _read(self, inside: str) -> Any:  # noqa: ANN401
         if inside not in self._flat:
             about = self._archive.getinfo(self._members[inside])
-            with self._archive.open(about) as stream:
-                # To the end, where the archive compares the checksum.
-                pieces = iter(lambda: stream.read(LARGE), b"")
-                content = b"".join(pieces) if about.file_size < LARGE else sum(map(len, pieces))
-            if isinstance(content, bytes):
-                self._flat[inside] = torch.frombuffer(bytearray(content), dtype=torch.uint8)
+            if _is_large(about):
+                if about.filename not in self._intact:
+                    self._check(about)
+                self._flat[inside] = torch.from_numpy(self._bytes(about))
             else:
-                self._flat[inside] = self._mapped(about)
+                # The archive compares the checksum.
+                content = bytearray(self._archive.read(about))
+                self._flat[inside] = torch.frombuffer(content, dtype=torch.uint8)
         return self._flat[inside]
 
-    def _mapped(self, about: zipfile.ZipInfo) -> Any:  # noqa: ANN401
+    def _check(self, about: zipfile.ZipInfo) -> None:
+        if zlib.crc32(self._bytes(about).data) != about.CRC:
+            raise zipfile.BadZipFile(f"another checksum than that of {about.filename!r}")
+
+    def _bytes(self, about: zipfile.ZipInfo) -> np.ndarray[Any, Any]:
         start = self._start(about)
         if about.compress_type != zipfile.ZIP_STORED or start % _ALIGNED:
             raise Unknown("weights that are compressed, or not aligned")
-        return torch.from_numpy(np.frombuffer(self._map, np.uint8, about.file_size, start))
+        if about.flag_bits & _ENCRYPTED or start + about.file_size > len(self._map):
+            raise Unknown("weights that are encrypted, or cut off")
+        return np.frombuffer(self._map, np.uint8, about.file_size, start)
 
     def _start(self, about: zipfile.ZipInfo) -> int:
         """Where the content of a member begins in the file."""
         lengths = self._map[about.header_offset + _LENGTHS : about.header_offset + _HEADER]
         name, extra = (int.from_bytes(lengths[at : at + 2], "little") for at in (0, 2))
         return about.header_offset + _HEADER + name + extra
+
+
+def _is_large(about: zipfile.ZipInfo) -> bool:
+    return about.file_size >= LARGE

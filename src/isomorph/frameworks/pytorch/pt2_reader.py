@@ -73,6 +73,7 @@ def _program(document: Mapping[str, Any], weights: MappedWeights) -> Program:
     names = [*taken, *made]
     if len(set(names)) != len(names) or any(map(_renamed, made)):
         raise Unknown("names that torch would change")
+    weights.compare_checksums(origins.values())
     offsets = {name: weights.file_offset(target) for name, target in origins.items()}
     return Program(
         name="",
