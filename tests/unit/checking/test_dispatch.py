@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import onnx
 import pytest
-from tests.unit.checking.weight_pairs import linear, normal
 
 import isomorph
 from isomorph.checking.loader import Loader
+from weight_pairs import linear, normal
 
 
 @pytest.fixture

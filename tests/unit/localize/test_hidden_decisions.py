@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from onnx import TensorProto
-from tests.unit.checking.weight_pairs import F32, floats, model, node, normal
 
 import isomorph
+from weight_pairs import F32, floats, model, node, normal
 
 WEIGHT = normal(6, 4, seed=1)
 
