@@ -122,6 +122,8 @@ def test_a_batch_of_scans_and_an_unknown_operator_have_no_rule():
         attributes={"num_scan_inputs": 1},
     )  # fmt: skip
     assert first_round(old, reader(lengths=[1], s=[0], x=[[0]])) is None
+    plain = node("Scan", "s x", bodies=old.bodies, attributes={"num_scan_inputs": 1})
+    assert first_round(plain, reader(s=[0], x=[[5]])).feeds["row"].tolist() == [5]
     assert first_round(node("SequenceMap", "x", bodies={"body": body("a", "b")}), reader()) is None
 
 

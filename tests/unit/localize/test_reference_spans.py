@@ -1,6 +1,8 @@
 """The parts of the other graph that may stand for one node, by the values at their ends."""
 
-from chains import graph, node
+import numpy as np
+
+from chains import OPS, graph, node
 from faulty_graphs import chain, matched
 from isomorph.localize.reference_spans import candidate_spans, paired, reference_spans
 
@@ -57,3 +59,16 @@ def test_the_same_operator_comes_first_and_then_the_shortest_way():
     spans = ends(reference_spans(right.nodes[0], paired(matched(left, right))))
     assert spans[0][1] == "s"
     assert "lout" in {reference for _, reference, _ in spans}
+
+
+def test_another_operator_with_the_same_values_comes_later(monkeypatch):
+    monkeypatch.setitem(OPS, "Lookup", np.sin)
+    left = graph(
+        [node("Lookup", ["x"], "t"), node("Identity", ["x"], "i"), node("Sin", ["i"], "lout")],
+        outputs=["lout"],
+    )
+    right = graph([node("Sin", ["x"], "rout")], outputs=["rout"])
+    spans = ends(reference_spans(right.nodes[0], paired(matched(left, right))))
+    found = [end for _, end, _ in spans]
+    assert found[0] == "lout"
+    assert "t" in found

@@ -45,6 +45,7 @@ def test_where_the_operators_differ_names_alone_count():
     found = names(node("tanh", "Tanh", "b", "t"), node("relu", "Erf", "t", "z"))
     assert found.node("tanh") == "loop/body#0/tanh"
     assert found.node("new") == "loop/body#0/new"
+    assert found.source("relu") == LINE
     assert found.source("new") is None
     assert found.tensor("elsewhere") == "elsewhere"
 
@@ -53,6 +54,7 @@ def test_nodes_of_bodies_inside_keep_their_path():
     found = names(node("n0", "Relu", "a", "b"), node("n1", "Tanh", "b", "t"))
     assert found.node("n1/then#0/exp") == "loop/body#0/tanh/then#0/exp"
     assert found.in_part("loop/body#0/tanh/then#0/exp") == "n1/then#0/exp"
+    assert found.node("unknown/then#0/exp") == "loop/body#0/unknown/then#0/exp"
 
 
 def test_a_node_outside_of_the_body_is_not_part_of_it():

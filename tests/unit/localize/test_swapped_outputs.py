@@ -40,5 +40,12 @@ def test_what_a_swap_does_not_explain_is_no_swap(candidate):
     assert faults(split("l"), candidate) == []
 
 
+def test_outputs_without_a_counterpart_are_not_swapped():
+    """The parts of another tensor are found nowhere in the reference."""
+    other = split("r", "b", "a")
+    moved = [node("Neg", ["x"], "rn"), node("Parts", ["rn"], "ra", more=["rb"]), *other.nodes[1:]]
+    assert faults(split("l"), graph(moved, outputs=["rout"])) == []
+
+
 def test_equal_outputs_cannot_be_swapped():
     assert faults(split("l", parts="Twice"), split("r", "b", "a", out="Add", parts="Twice")) == []

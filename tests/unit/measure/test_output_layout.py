@@ -1,5 +1,7 @@
 """Another arrangement of an output is accepted where it is allowed, single, and right by value."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from isomorph.match.axis_layout import Rearrangement
@@ -16,7 +18,9 @@ def evidence(value, deviation=1e-6):
     spread = Spread(
         draws=8, deviation=np.full(value.shape, deviation), unsettled=np.zeros(value.shape, bool)
     )
-    return Evidence(name="y", run=value, oracle=value, rounding=spread, execution=spread)
+    # A run may be wrong where the graph is right: the oracle decides where there is one.
+    run = np.zeros_like(value)
+    return Evidence(name="y", run=run, oracle=value, rounding=spread, execution=spread)
 
 
 def drawn(*shape):
@@ -73,6 +77,18 @@ def test_what_the_user_states_is_taken_alone():
     value = drawn(3, 3)
     assert order(value, value.T, stated) == (1, 0)
     assert stated.rearrangements("y", (2, 3), (2, 3)) == ()
+
+
+def test_recorded_values_are_compared_as_they_were_run():
+    value = drawn(2, 3, 4)
+
+    def recorded(array):
+        return replace(evidence(array), run=array, oracle=None)
+
+    found = rearrangement(
+        recorded(value), recorded(value.transpose(2, 1, 0)), Arrangeable(anything=True), 1e-6
+    )
+    assert found.permutation == (2, 1, 0)
 
 
 def test_without_values_there_is_no_arrangement():

@@ -78,6 +78,13 @@ def test_exact_values_are_wrong_by_the_share_that_differs():
     assert relative_error(np.array([1, 2, 3, 9]), np.array([1, 2, 3, 4])) == 0.25
 
 
+def test_a_float_against_integers_is_measured_and_neither_labels_nor_axes_are_counted():
+    record = Record()
+    record.add(sample("a"), np.array([[1, 2]]), np.array([[1.0, 2.5]]))
+    assert record.relative[0] == pytest.approx(0.5 / 5**0.5)
+    assert record.label_agreement is None
+
+
 def test_something_where_nothing_is_expected_is_infinitely_wrong():
     assert relative_error(np.array([1.0]), np.array([0.0])) == math.inf
     assert relative_error(np.array([0.0]), np.array([0.0])) == 0.0
