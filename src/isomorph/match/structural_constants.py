@@ -9,8 +9,7 @@ counts only if nothing before it differs, and no input changes what is computed 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -18,12 +17,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.stated_numbers import FEW_ELEMENTS
-from isomorph.match.element_bounds import Elements, Source, compare_elements
+from isomorph.match.element_bounds import (
+    Elements,
+    Source,
+    compare_elements,
+    recomputation_error,
+)
 from isomorph.match.integer_roles import Role, role_of
 from isomorph.match.quantizers import changed_parameters
 from isomorph.match.rounded_weights import narrowed, steps_of
 from isomorph.match.same_structure import same_structure
-from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -227,17 +230,6 @@ def beyond_recomputation(found: PlacedConstant) -> bool:
     lost = recomputation_error(found.weight.shape) * float(np.max(finite, initial=0.0))
     terms = Source(dtype=found.source.dtype, half_step=lost)
     return not compare_elements(found.expected, found.actual, found.weight, terms).equal
-
-
-def recomputation_error(shape: Sequence[int]) -> float:
-    """Return the error of a table of sines in float32, relative to its largest element.
-
-    The angle in row n is n times a frequency. A frequency between the unit roundoff u and 1 is the
-    exponential of a number down to ``log(u)``, and the rounding of that number is as many times u
-    of the frequency. The product is rounded once more.
-    """
-    unit = unit_roundoff("float32")
-    return max(shape, default=1) * (1.0 - math.log(unit)) * unit
 
 
 def _first(side: Weights, differing: frozenset[str]) -> frozenset[str]:

@@ -16,9 +16,8 @@ import numpy as np
 
 from isomorph.core.model import Quantization
 from isomorph.core.ops import RESHAPES
-from isomorph.match.element_bounds import Elements, Source, compare_elements
+from isomorph.match.element_bounds import Elements, Source, compare_elements, recomputation_error
 from isomorph.match.stored_weights import StoredWeight, WeightReader
-from isomorph.match.structural_constants import recomputation_error
 from isomorph.sessions.dequantized_session import real_values
 
 if TYPE_CHECKING:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from isomorph.core.model import Quantization
+from isomorph.core.model import Node, Quantization
 from isomorph.match.element_bounds import Source, compare_elements
-from isomorph.match.stored_weights import StoredWeight
+from isomorph.match.stored_weights import StoredWeight, WeightReader
 
 FLOAT32 = Source(dtype="float32")
 WEIGHTS = arrays.arrays(
@@ -128,3 +131,35 @@ def test_one_number_of_a_copy_is_off_by_more_than_a_rounding(units, downward, se
     all_of_them += np.clip(off, -4 * unit, 4 * unit)
     again = all_of_them.astype(np.float64)
     assert compare_elements(wide, again, stored(one.shape, "float32"), FLOAT32).equal
+
+
+def table_of_angles(rows, *, wide):
+    """Sines and cosines of positions times frequencies, in float32 or rounded once at the end."""
+    kind = np.float64 if wide else np.float32
+    places = np.arange(0, 64, 2).astype(kind)
+    frequencies = kind(1.0) / kind(10000.0) ** (places / kind(64.0))
+    angles = np.arange(rows).astype(kind)[:, None] * frequencies
+    return np.concatenate([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+
+
+def read_by(op, value):
+    node = Node(name="n", op=op, native_op=op, inputs=("x", "w"), outputs=("y",))
+    readers = (WeightReader(node=node, slot=1),)
+    return replace(stored(value.shape, "float32"), readers=readers)
+
+
+@pytest.mark.parametrize("rows", [64, 256])
+def test_a_table_of_angles_that_was_computed_again_is_no_other(rows):
+    one, two = (table_of_angles(rows, wide=wide).astype(np.float64) for wide in (False, True))
+    assert compare_elements(one, two, read_by("Mul", one), FLOAT32).equal
+    # A kernel is no table of angles.
+    assert not compare_elements(one, two, read_by("MatMul", one), FLOAT32).equal
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["copied", "computed again"])
+def test_a_wrong_number_of_a_table_of_angles_is_found(again):
+    one, two = (table_of_angles(64, wide=wide).astype(np.float64) for wide in (False, again))
+    two[32, 3] += 0.01
+    found = compare_elements(one, two, read_by("Mul", one), FLOAT32)
+    assert found.beyond[32, 3]
+    assert again or found.count == 1
