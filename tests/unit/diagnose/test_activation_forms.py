@@ -32,6 +32,33 @@ def test_every_form_is_distinguished_from_every_other(ref):
         assert forms(context(_FORMS[cand], _FORMS[ref])) == (cand, ref)
 
 
+@pytest.mark.parametrize(
+    ("form", "below", "above"),
+    [
+        (Form.GELU_ERF, -0.15865525, 1.95449974),
+        (Form.GELU_TANH, -0.15880801, 1.95459769),
+        (Form.GELU_SIGMOID, -0.15420423, 1.93565862),
+        (Form.SILU, -0.26894142, 1.76159416),
+        (Form.HARD_SWISH, -1 / 3, 5 / 3),
+        (Form.HARD_SIGMOID_SIXTH, 1 / 3, 5 / 6),
+        (Form.HARD_SIGMOID_FIFTH, 0.3, 0.9),
+        (Form.SIGMOID, 0.26894142, 0.88079708),
+        (Form.TANH, -0.76159416, 0.96402758),
+        (Form.RELU, 0.0, 2.0),
+        (Form.RELU6, 0.0, 2.0),
+        (Form.RELU1, 0.0, 1.0),
+        (Form.ELU, -0.63212056, 2.0),
+        (Form.SELU, -1.11133074, 2.10140197),
+        (Form.SOFTPLUS, 0.31326169, 2.12692801),
+        (Form.SOFTSIGN, -0.5, 2 / 3),
+        (Form.MISH, -0.30340146, 1.94395896),
+        (Form.IDENTITY, -1.0, 2.0),
+    ],
+)
+def test_each_form_has_its_known_values_at_minus_one_and_at_two(form, below, above):
+    assert _FORMS[form](np.array([-1.0, 2.0])) == pytest.approx([below, above], abs=2e-8)
+
+
 @pytest.mark.parametrize("form", [Form.GELU_TANH, Form.MISH, Form.SELU])
 def test_a_form_in_float32_is_the_same_form(form):
     def narrow(x):

@@ -130,6 +130,13 @@ def test_the_finding_gets_the_first_cause_and_names_the_next_two(causes):
     assert [each.cause for each in result.diagnoses] == ["a", "b", "c", "d"]
 
 
+def test_a_mere_possibility_names_no_other_node(causes):
+    causes(a=[stated("a", Certainty.POSSIBLE, node="m")])
+    assert Fact.MEMBER not in diagnosed(FINDING, context()).finding.evidence
+    causes(a=[stated("a", Certainty.VISIBLE, node="n")])
+    assert Fact.MEMBER not in diagnosed(FINDING, context()).finding.evidence
+
+
 def test_where_all_was_refuted_the_cause_stays_unknown_and_the_experiments_are_kept(causes):
     causes(a=[stated("a", Certainty.REFUTED)])
     result = diagnosed(FINDING, context())

@@ -74,6 +74,47 @@ def test_a_weight_in_another_order_of_axes_is_placed():
     assert np.array_equal(each.integers, np.rint(RIGHT.T / 0.01))
 
 
+def test_what_the_oracle_reads_as_real_numbers_is_given_as_such():
+    stored = np.full((3, 4), 0.015)
+    (each,) = found(stored, zero=(3,))
+    whole = np.rint(RIGHT / 0.01) + 3
+    assert np.array_equal(each.integers, whole)
+    assert np.allclose(each.read, (whole - 3) * 0.01)
+    (other,) = found(np.zeros((3, 4), np.int8), zero=(3,))
+    assert np.array_equal(other.read, whole)
+
+
+@pytest.mark.parametrize("weight_scale", [[0.5], [0.5, 0.25, 0.125]])
+def test_a_bias_counts_in_products_of_two_scales(weight_scale):
+    right = np.array([1.5, -2.0, 0.75])
+    names = ("x", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b")
+    cand = Node(name="n", op="QLinearConv", native_op="q", inputs=names, outputs=("y",))
+    ref = Node(name="m", op="Conv", native_op="Conv", inputs=("x", "w", "v"), outputs=("y",))
+    values = {
+        "xs": np.array(0.01), "ws": np.array(weight_scale), "b": np.zeros(3, np.int32),
+    }  # fmt: skip
+
+    def graph(node, **dtypes):
+        held = {name: constant(name, dtype, (3,)) for name, dtype in dtypes.items()}
+        return Graph(name="g", inputs=(), outputs=(), nodes=(node,), tensors={}, constants=held)
+
+    def context(**dtypes):
+        candidate = graph(cand, **dtypes)
+        return SimpleNamespace(
+            candidate=candidate,
+            reference=graph(ref, v="float32"),
+            nodes=(cand,),
+            counterparts=(ref,),
+            constant=lambda made, name: values[name] if made is candidate else right,
+            value=lambda *_: None,
+        )
+
+    (each,) = requantized(context(xs="float32", ws="float32", b="int32"))
+    assert each.name == "b"
+    assert np.array_equal(each.integers, np.rint(right / (0.01 * np.array(weight_scale))))
+    assert list(requantized(context(ws="float32", b="int32"))) == []
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bool"])
 def test_only_integers_have_a_grid(dtype):
     assert found(np.zeros((3, 4), dtype), dtype) == []

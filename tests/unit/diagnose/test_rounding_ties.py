@@ -80,6 +80,19 @@ def test_what_is_cut_off_at_the_ends_does_not_count():
 
 
 @pytest.mark.parametrize(
+    ("shift", "after", "way"), [("Add", "Floor", "up"), ("Sub", "Ceil", "down")]
+)
+def test_where_the_shifted_values_differ_first_they_are_rounded_as_the_next_node_does(
+    shift, after, way
+):
+    moved, whole = node(shift, ["x", "h"], "m"), node(after, ["m"], "y")
+    made = graph(moved, whole, h=0.5)
+    values = VALUES + 0.5 if shift == "Add" else VALUES - 0.5
+    found = ties(context(made, values, np.rint(VALUES), nodes=(moved,)))
+    assert (found.evidence["ties"], found.evidence[Fact.REFERENCE_TIES]) == (way, "to even")
+
+
+@pytest.mark.parametrize(
     ("before", "number", "after", "rounds"),
     [
         ("Add", 0.5, "Floor", True),

@@ -113,6 +113,30 @@ def test_a_weight_that_is_right_or_whose_change_restores_nothing_is_not_misread(
     assert misread_weight(context(RIGHT + 9 * STEPS, restores=False)) is None
 
 
+def test_where_the_grid_stands_beside_a_weight_it_must_remove_most_of_the_error():
+    made = graph(
+        node("MatMul", "x w", "y"), stored=[("w", "int8", (8, 16))], grids=[grid("w", 0.125)]
+    )
+
+    def beside(left):
+        wrong = RIGHT + 9 * STEPS
+        return SimpleNamespace(
+            **{
+                **vars(context(wrong)),
+                "candidate": made,
+                "nodes": made.nodes,
+                "constant": lambda made, name: None,
+                "right": np.zeros(4),
+                "wrong": np.ones(4),
+                "rehearse": lambda patch: np.full(4, left),
+            }
+        )
+
+    name, _, cause = misread_weight(beside(0.25))
+    assert (name, cause) == ("w", "quantization")
+    assert misread_weight(beside(0.26)) is None
+
+
 @pytest.mark.parametrize(
     ("scale", "off"), [((0.5,), False), ((0.5 * (1 + 1e-7),), False), ((1.0,), True)]
 )

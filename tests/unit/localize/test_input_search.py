@@ -88,7 +88,12 @@ def test_inputs_of_other_sizes_are_made_as_small_as_the_given_ones():
     found = tried(model(free), budgets={"": 0.1}, sizes=True)
     resized = [each for each in found if each.resized]
     assert {each.feeds["x"].shape for each in resized} - {X.shape}
-    assert max(float(np.abs(each.feeds["x"]).max()) for each in resized) == pytest.approx(2.0)
+    largest = [float(np.abs(each.feeds["x"]).max()) for each in resized]
+    assert max(largest) == pytest.approx(2.0)
+    # They are made smaller as a whole: all but the largest numbers stay within the limits.
+    for each in resized:
+        at_the_limit = np.count_nonzero(np.isclose(np.abs(each.feeds["x"]), 2.0))
+        assert at_the_limit <= 1
 
 
 def test_of_a_large_model_few_inputs_are_tried_and_that_is_noted():

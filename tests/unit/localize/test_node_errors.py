@@ -1,0 +1,71 @@
+"""The error of each node, as it was run and as it was translated, and what arises at itself."""
+
+import numpy as np
+import pytest
+
+from chains import Session
+from faulty_graphs import OUTPUTS, X, captured, chain, matched
+from isomorph.localize.fault_chain import find_faults
+from isomorph.localize.fault_search import Search
+from isomorph.localize.node_errors import NodeErrors, value_at
+
+
+def translated(**ops):
+    matcher = matched(chain("l"), chain("r", **ops))
+    faults = find_faults(matcher, OUTPUTS).faults
+    given = {each.tensor: each.value for each in faults}
+    sides = NodeErrors("reference", matcher.reference), NodeErrors("candidate", matcher.candidate)
+    sides[1].translation(Search(matcher, OUTPUTS, given), faults)
+    return sides[1].profile(sides[0]), sides[0]
+
+
+def test_places_and_sources_are_those_of_the_nodes():
+    errors = NodeErrors("reference", captured(chain("l")))
+    profile = errors.profile()
+    assert profile.tensors == ("la", "lb", "lc", "ld", "lout")
+    assert profile.sources == ((), (0,), (1, 0), (2,), (3,))
+    assert (errors.place("lc"), errors.place("x")) == (2, None)
+    assert profile.execution == (None,) * 5
+    assert all(each is not None and 0 < each < 1e-5 for each in profile.budget)
+
+
+class Rounded(Session):
+    """A run that is right but for one tensor."""
+
+    def run(self, feeds, fetch, *, noise=None):
+        found = super().run(feeds, fetch, noise=noise)
+        return {name: value + 0.5 * (name == "lb") for name, value in found.items()}
+
+
+def test_the_run_is_compared_with_the_oracle_tensor_by_tensor():
+    made = chain("l")
+    errors = NodeErrors("reference", captured(made))
+    errors.execution(Rounded(made))
+    execution = errors.profile().execution
+    size = float(np.sqrt(np.mean(np.square(np.sin(X) * X))))
+    assert execution[1] == pytest.approx(0.5 / size, rel=1e-2)
+    assert max(execution[0], execution[2], execution[3]) < 1e-5
+
+
+def test_of_a_fault_the_translation_is_off_behind_it_and_the_local_error_at_it_alone():
+    profile, _ = translated(b="Add")
+    off = [each is not None and each > 1e-3 for each in profile.translation]
+    assert off == [False, True, True, True, True]
+    local = [each is not None and each > 1e-3 for each in profile.local]
+    assert local == [False, True, False, False, False]
+
+
+def test_counterparts_are_places_in_the_other_graph():
+    profile, _ = translated(b="Add")
+    assert profile.counterpart == (0, 1, 2, 3, 4)
+
+
+def test_equal_graphs_are_off_nowhere():
+    profile, _ = translated()
+    assert max(each for each in profile.translation if each is not None) < 1e-5
+
+
+def test_one_tensor_is_computed_with_others_substituted():
+    capture = captured(chain("l"), noise=False)
+    found = value_at(capture, "lc", {"lb": np.zeros_like(X)})
+    assert np.allclose(found, np.sin(X))
