@@ -21,7 +21,7 @@ from isomorph.reporters.markdown import MOST_BYTES, MarkdownReporter
 from isomorph.reporters.model_explorer import GRAPH, ModelExplorerReporter
 from isomorph.reporters.sarif import SarifReporter
 
-SCHEMAS = Path(__file__).parent / "schemas"
+SCHEMAS = Path(__file__).parents[2] / "support" / "schemas"
 HOSTILE = "a]]></failure>\x00\x1b[31m\n::error::x|`<img src=x>`|%0A,b:\u202e\ud800"
 EMPTY = Report(
     verdict=Verdict.UNKNOWN, reason="crashed", command="check", seed=0, draws=0, false_alarm=0.5

@@ -266,7 +266,7 @@ def test_c09_hostile_safetensors(isomorph, tmp_path, case):
 def test_c10_chain_of_thousands_of_nodes(isomorph, tmp_path, count, words):
     """Twice the depth of Python's stack in the whole check, and four times that in its first part.
 
-    That the work grows as the nodes do is counted in unit/checking/test_growth.py, without a clock.
+    That the work grows as the nodes do is counted in behavior/checking/test_growth.py, not timed.
     """
     nodes = [
         node("Tanh" if place % 2 else "Neg", [f"t{place}" if place else "x"], [f"t{place + 1}"])

@@ -16,7 +16,7 @@ import xmlschema
 from making import matrix, model, node, save, stored, value
 from watching import Command
 
-SCHEMAS = Path(__file__).parents[2] / "unit" / "reporters" / "schemas"
+SCHEMAS = Path(__file__).parents[2] / "support" / "schemas"
 
 MARKUP = "</script><script>alert(1)</script><img src=x onerror=alert(1)>{{7*7}} javascript:alert(1)"
 TERMINAL = "\x1b]0;owned\x07\x1b[2J\r\x1b]8;;http://evil\x1b\\link [red]bold[/red]"
