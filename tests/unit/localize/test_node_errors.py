@@ -47,6 +47,24 @@ def test_the_run_is_compared_with_the_oracle_tensor_by_tensor():
     assert max(execution[0], execution[2], execution[3]) < 1e-5
 
 
+class Partial(Session):
+    """A run that lacks one tensor, and has another in another shape."""
+
+    def run(self, feeds, fetch, *, noise=None):
+        found = super().run(feeds, fetch, noise=noise)
+        found["lc"] = found["lc"].T
+        return {name: value for name, value in found.items() if name != "lb"}
+
+
+def test_what_cannot_be_compared_has_no_error():
+    made = chain("l")
+    errors = NodeErrors("reference", captured(made))
+    errors.execution(Partial(made))
+    assert [each is None for each in errors.profile().execution] == [
+        False, True, True, False, False,
+    ]  # fmt: skip
+
+
 def test_of_a_fault_the_translation_is_off_behind_it_and_the_local_error_at_it_alone():
     profile, _ = translated(b="Add")
     off = [each is not None and each > 1e-3 for each in profile.translation]
