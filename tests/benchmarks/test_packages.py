@@ -87,7 +87,6 @@ def test_what_hangs_is_ended_and_reported(monkeypatch):
 @pytest.fixture
 def campaign(tmp_path, monkeypatch):
     """The campaign over one package with two models, and the questions that it asked."""
-    from benchmarks.measuring import tables
     from benchmarks.packages import campaign, catalog
 
     _wheel(tmp_path, {"nets/large.onnx": b"xx", "nets/small.onnx": b"x", "nets/w.h5": b"xxx"})
@@ -105,8 +104,7 @@ def campaign(tmp_path, monkeypatch):
     monkeypatch.setattr(catalog, "PACKAGES", (Package(
         name="nets", version="1.0", pairs=(("small.onnx", "large.onnx"),)),))  # fmt: skip
     monkeypatch.setattr(asking, "asked", asked)
-    monkeypatch.setattr(tables, "RESULTS", tmp_path / "results")
-    monkeypatch.setattr(campaign, "RESULTS", tmp_path / "results" / "packages.json")
+    monkeypatch.setattr(campaign, "RESULTS", tmp_path / "answers.json")
     monkeypatch.setattr(campaign, "PAGE", tmp_path / "packages.md")
 
     def run(*words):
