@@ -101,6 +101,11 @@ DECISION_INPUTS = 256
 """Inputs that are tried where two models decide alike on different numbers. A difference of one in
 a hundred moves about one label in a hundred: that many show it but for one time in ten."""
 
+NEAR_DECISIONS = 1e-4
+"""Difference, relative to the largest number, up to which two models decide on the same numbers.
+Constants that were folded and rounded again move them by a hundredth of this. It only decides
+whether more inputs are tried."""
+
 NEAR_OUTPUTS = 1e-6
 """Difference up to which outputs are not judged for a constant that cannot be replaced. It only
 decides on which input the search continues; the budgets decide the verdict there."""

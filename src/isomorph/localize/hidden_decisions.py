@@ -15,7 +15,7 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus, Skipped
-from isomorph.core.stated_numbers import DECISION_INPUTS, NEAR_OUTPUTS
+from isomorph.core.stated_numbers import DECISION_INPUTS, NEAR_DECISIONS
 from isomorph.localize.input_search import Carry, Trial, random_inputs, shown_differences
 from isomorph.localize.locate import locate
 from isomorph.localize.output_effect import near_outputs, numeric
@@ -159,6 +159,6 @@ def _differ(one: Sequence[Array], two: Sequence[Array]) -> bool:
         with np.errstate(all="ignore"):
             size = np.max(np.abs(left), initial=0.0, where=np.isfinite(left))
             apart = np.abs(left - right)
-        if np.max(apart, initial=0.0, where=np.isfinite(apart)) > NEAR_OUTPUTS * size:
+        if np.max(apart, initial=0.0, where=np.isfinite(apart)) > NEAR_DECISIONS * size:
             return True
     return False

@@ -115,7 +115,12 @@ def random_inputs(reference: EvaluatedModel, count: int) -> Iterator[Trial]:
         {name: np.asarray(value).shape for name, value in reference.feeds.items()},
     )
     size = sum(math.prod(each.shape) for each in graph.constants.values())
-    most = max(FEWEST_TRIALS, TRIED_WEIGHTS.most // max(size, 1))
+    # What a model computes counts as well: a small kernel may run over a large image.
+    size += sum(
+        math.prod(e for e in spec.shape or () if isinstance(e, int))
+        for spec in graph.tensors.values()
+    )
+    most = max(FEWEST_TRIALS, TRIED_WEIGHTS.most // max(4 * size, 1))
     # Other seeds than those of the inputs that were tried before.
     first = reference.seed + 1 + OTHER_INPUT_SEEDS
     for place in range(min(count, most)):
