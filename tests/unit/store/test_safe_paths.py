@@ -1,0 +1,63 @@
+"""What a path is, found without opening anything that could block."""
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from isomorph.core.errors import UnreadableModelError, UsageError
+from isomorph.store.safe_paths import head_of, kind_of, require_file
+
+
+def code(function, *args, **more):
+    with pytest.raises((UnreadableModelError, UsageError)) as caught:
+        function(*args, **more)
+    return caught.value.code
+
+
+def test_files_and_folders_are_known_and_their_links_are_followed(tmp_path):
+    file = tmp_path / "f"
+    file.write_bytes(b"0123456789")
+    link = tmp_path / "link"
+    link.symlink_to(file)
+    assert (kind_of(file), kind_of(link), kind_of(tmp_path)) == ("file", "file", "folder")
+    assert head_of(link, 4) == b"0123"
+    assert head_of(file, 100) == b"0123456789"
+
+
+def test_a_pipe_a_socket_and_a_device_are_never_opened(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert code(head_of, pipe, 1) == "NOT_REGULAR_FILE"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "s"))
+        assert code(kind_of, tmp_path / "s") == "NOT_REGULAR_FILE"
+    assert code(require_file, Path("/dev/null")) == "NOT_REGULAR_FILE"
+
+
+def test_a_folder_is_no_file(tmp_path):
+    assert code(require_file, tmp_path) == "NOT_REGULAR_FILE"
+
+
+def test_each_reason_why_a_path_cannot_be_reached_has_its_code(tmp_path):
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    file = tmp_path / "f"
+    file.touch()
+    assert code(kind_of, tmp_path / "none") == "FILE_NOT_FOUND"
+    assert code(kind_of, file / "below") == "FILE_NOT_FOUND"
+    assert code(kind_of, tmp_path / ("x" * 5000)) == "FILE_NOT_FOUND"
+    assert code(kind_of, loop) == "PATH_LOOP"
+    assert code(kind_of, tmp_path / "a\0b") == "FILE_UNREADABLE"
+
+
+def test_the_error_is_of_the_class_that_the_caller_names(tmp_path):
+    with pytest.raises(UsageError):
+        kind_of(tmp_path / "none", error=UsageError)
+
+
+def test_a_factory_that_is_written_as_a_path_is_explained(tmp_path):
+    with pytest.raises(UnreadableModelError) as caught:
+        kind_of(tmp_path / "model.py:make")
+    assert "package.module:factory" in caught.value.fix
