@@ -1,5 +1,6 @@
 """What a path is, found without opening anything that could block."""
 
+import errno
 import os
 import socket
 from pathlib import Path
@@ -50,6 +51,17 @@ def test_each_reason_why_a_path_cannot_be_reached_has_its_code(tmp_path):
     assert code(kind_of, tmp_path / ("x" * 5000)) == "FILE_NOT_FOUND"
     assert code(kind_of, loop) == "PATH_LOOP"
     assert code(kind_of, tmp_path / "a\0b") == "FILE_UNREADABLE"
+
+
+def test_the_words_of_the_system_are_given_where_they_add_something(tmp_path):
+    file = tmp_path / "f"
+    file.touch()
+    reasons = []
+    for path in (tmp_path / "none", file / "below"):
+        with pytest.raises(UnreadableModelError) as caught:
+            kind_of(path)
+        reasons.append(caught.value.why)
+    assert reasons == [None, os.strerror(errno.ENOTDIR)]
 
 
 def test_the_error_is_of_the_class_that_the_caller_names(tmp_path):
