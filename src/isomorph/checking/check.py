@@ -195,9 +195,12 @@ class _PairCheck:
     ) -> _Earlier:
         log, loss = self.log, earlier.loss
         with phase("compare"):
-            comparison = compare(
-                *sides, earlier.outputs, replace(self.terms, decided=known_to_differ(log.summary))
+            terms = replace(
+                self.terms,
+                decided=known_to_differ(log.summary),
+                search=log.options.locate and not earlier.located,
             )
+            comparison = compare(*sides, earlier.outputs, terms)
         if log.options.look_into_loss:
             with phase("study of the loss"):
                 loss = study_loss(sides, comparison, self.terms, sample.kind, loss)

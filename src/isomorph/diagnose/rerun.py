@@ -14,7 +14,7 @@ from isomorph.core.execution import LOG_LINES, Execution, Switch
 from isomorph.core.protocols import HasSwitches, ListsOptimizers
 from isomorph.core.trace import Environment
 from isomorph.measure.budget_check import judge
-from isomorph.measure.compare import differs
+from isomorph.measure.distance import differs
 from isomorph.measure.precision import widths
 from isomorph.measure.spread import Spread, merged
 from isomorph.sessions.fetched_feeds import as_type, complete, converted

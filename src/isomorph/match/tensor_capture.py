@@ -108,7 +108,7 @@ class TensorCapture:
             self._record(name, Moved(mark=fingerprint(value)), value.shape)
         pieces = self._batches(self.names)
         kept = self._cache(pieces, {})
-        noises = [] if self.noise is None else [replace(self.noise, seed=n) for n in range(draws)]
+        noises = self.noises(draws)
         computed = (
             self._all_at_once(noises) if len(pieces) == 1 else self._batch_by_batch(pieces, noises)
         )
@@ -119,12 +119,22 @@ class TensorCapture:
             kept.put(place, values)
         self.values = LayeredTensors(kept, self._fed)
 
+    def noises(self, draws: int) -> list[Noise]:
+        """Return the noise of each draw."""
+        return [] if self.noise is None else [replace(self.noise, seed=n) for n in range(draws)]
+
+    @property
+    def at_once(self) -> bool:
+        """Whether all tensors are computed at once, and not batch by batch."""
+        return len(self._batches(self.names)) == 1
+
     def _all_at_once(self, noises: Sequence[Noise]) -> Iterator[tuple[Arrays, dict[str, Moved]]]:
         """Compute all tensors at once; inside the oracle's worker, if it has one."""
         if isinstance(self.oracle, DisturbsTensors) and noises:
-            yield self.oracle.disturbed(self.feeds, self.names, noises)
+            found = self.oracle.disturbed(self.feeds, self.names, noises)
         else:
-            yield disturbed(self.oracle, self.feeds, self.names, noises)
+            found = disturbed(self.oracle, self.feeds, self.names, noises)
+        yield found.values, found.moved
 
     def _batch_by_batch(
         self, pieces: Sequence[Sequence[str]], noises: Sequence[Noise]

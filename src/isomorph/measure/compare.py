@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
-import numpy as np
-
 from isomorph.core.divergence import Divergence, DivergenceKind, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Binding
@@ -33,12 +31,12 @@ from isomorph.measure.output_layout import (
 from isomorph.measure.output_order import elements, nearest, unordered
 from isomorph.measure.parallel import allowances, evaluate_all, evaluate_tails
 from isomorph.measure.precision import jumps, lower_precision, quantized, requantized, widths
+from isomorph.measure.shared_draws import share_draws
 from isomorph.measure.spread import Spread, merged
 from isomorph.measure.underflow import Underflow, explained, underflow
 from isomorph.measure.verdict import Evidence, Question, decide
 
 if TYPE_CHECKING:
-    from isomorph.core.trace import Array
     from isomorph.match.axis_layout import Rearrangement
     from isomorph.measure.evaluated_tail import EvaluatedTail
 
@@ -57,6 +55,8 @@ class Terms:
     decided: frozenset[tuple[str | None, str | None]] = frozenset()
     """Pairs of outputs that differ on another sample. Of these only the first draws are made; their
     threshold keeps the stated probability of a false alarm, as that of many draws does."""
+    search: bool = False
+    """Whether the faulty node is searched for where an output differs."""
 
     def budget(self, *names: str) -> float | None:
         """Return the budget for one of these names, for the output that contains it, or for all."""
@@ -209,7 +209,10 @@ def _settled_by_tails(
     if terms.allowance:
         # What the rounding of the tails does not explain is left to the whole graphs.
         quick = replace(terms, allowance=False)
-        if _judge_once(*tails, left, right, quick)[0].verdict is not Verdict.EQUIVALENT:
+        verdict = _judge_once(*tails, left, right, quick)[0].verdict
+        if verdict is Verdict.DIVERGENT and terms.search:
+            share_draws(reference, candidate)
+        if verdict is not Verdict.EQUIVALENT:
             return None
     while True:
         judged = _judge_once(*tails, left, right, terms)
@@ -382,15 +385,4 @@ def _misshapen(left: str, right: str, ref: tuple[int, ...], cand: tuple[int, ...
         kind=DivergenceKind.SHAPE,
         reason=f"an output has another shape: {text(ref)} in the reference, {text(cand)} in the "
         "candidate",
-    )
-
-
-def differs(one: Mapping[str, Array], other: Mapping[str, Array]) -> tuple[str, ...]:
-    """Return the outputs that are not equal bit by bit in two runs."""
-    return tuple(
-        name
-        for name, array in one.items()
-        if name not in other
-        or array.shape != other[name].shape
-        or not np.array_equal(array, other[name], equal_nan=array.dtype.kind in "fc")
     )

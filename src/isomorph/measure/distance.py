@@ -7,6 +7,7 @@ pass per measure. All sums are float64.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -234,3 +235,14 @@ def _argmax_agreement(actual: Array, expected: Array) -> float | None:
         same = np.argmax(widen(left[block]), -1) == np.argmax(widen(right[block]), -1)
         agree += int(np.count_nonzero(same))
     return agree / left.shape[0]
+
+
+def differs(one: Mapping[str, Array], other: Mapping[str, Array]) -> tuple[str, ...]:
+    """Return the outputs that are not equal bit by bit in two runs."""
+    return tuple(
+        name
+        for name, array in one.items()
+        if name not in other
+        or array.shape != other[name].shape
+        or not np.array_equal(array, other[name], equal_nan=array.dtype.kind in "fc")
+    )

@@ -12,8 +12,8 @@ import numpy as np
 from isomorph.core.divergence import Budget, Divergence, ErrorTerm, Verdict
 from isomorph.core.errors import FATAL, IsomorphError
 from isomorph.core.stated_numbers import MANY_DRAWS
-from isomorph.measure.compare import Comparison, Terms, compare, differs
-from isomorph.measure.distance import distance
+from isomorph.measure.compare import Comparison, Terms, compare
+from isomorph.measure.distance import differs, distance
 from isomorph.measure.draws_needed import doubtful
 from isomorph.measure.evaluated_batch import draw_tails, run_together
 from isomorph.measure.parallel import run_parallel

@@ -12,7 +12,7 @@ from isomorph.core.recording import OracleRecord, Record
 from isomorph.core.stated_numbers import DRAWS, TENSOR_DRAWS
 from isomorph.core.trace import Noise, Trace
 from isomorph.measure.budget_check import explained_by_rounding
-from isomorph.measure.compare import differs
+from isomorph.measure.distance import differs
 from isomorph.measure.evaluated_model import EvaluatedModel, flattened
 from isomorph.measure.noise_draws import spreads
 from isomorph.measure.precision import narrow_constants, widths

@@ -43,13 +43,26 @@ class Moved:
     unseen: tuple[float, float, float] | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disturbed:
+    """Tensors as they are, how far noise moves each, and the draws of those that were asked for."""
+
+    values: Arrays
+    moved: dict[str, Moved]
+    draws: Sequence[Arrays] = ()
+
+
 @runtime_checkable
 class DisturbsTensors(Protocol):
     """The ability of a session to draw noise in its own process, and to send only statistics."""
 
     def disturbed(
-        self, feeds: Arrays, fetch: Sequence[str], noises: Sequence[Noise]
-    ) -> tuple[Arrays, dict[str, Moved]]:
+        self,
+        feeds: Arrays,
+        fetch: Sequence[str],
+        noises: Sequence[Noise],
+        draws_of: Sequence[str] = (),
+    ) -> Disturbed:
         """The tensors, and how far these disturbances move each."""
         ...
 
@@ -60,18 +73,29 @@ def disturbed(
     fetch: Sequence[str],
     noises: Sequence[Noise],
     keep: Callable[[str, Any], Any] = lambda _, value: value,
-) -> tuple[Arrays, dict[str, Moved]]:
+    *,
+    draws_of: Sequence[str] = (),
+) -> Disturbed:
     """The tensors as they are, and how far these disturbances move each.
 
-    ``keep`` decides how the former are kept until the last draw.
+    ``keep`` decides how the former are kept until the last draw. Of the tensors in ``draws_of``
+    each draw is kept.
     """
     values: dict[str, Any] = {}
     hand_over(session, feeds, fetch, lambda name, it: values.update({name: keep(name, it)}))
     moving = Moving(values, about_mean=any(noise.quantizers for noise in noises))
+    draws: list[dict[str, Any]] = []
     for noise in noises:
         give_back()
-        hand_over(session, feeds, fetch, moving.add, noise=noise)
-    return values, moving.statistics(len(noises))
+        draws.append({})
+
+        def use(name: str, value: Any, drawn: dict[str, Any] = draws[-1]) -> None:  # noqa: ANN401
+            moving.add(name, value)
+            if name in draws_of:
+                drawn[name] = value
+
+        hand_over(session, feeds, fetch, use, noise=noise)
+    return Disturbed(values=values, moved=moving.statistics(len(noises)), draws=draws)
 
 
 def hand_over(

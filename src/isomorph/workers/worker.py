@@ -140,8 +140,11 @@ class Worker:
         noises = [decode(Noise, each) for each in message["noises"]]
         session = self._sessions[message["session"]]
         with self._outbox.message() as answer:
-            _, moved = disturbed(session, feeds, message["fetch"], noises, answer.put_mapped)
-        return self._trimmed(answer.header()) | {"moved": encode(moved)}
+            keep, draws_of = answer.put_mapped, message["draws_of"]
+            found = disturbed(session, feeds, message["fetch"], noises, keep, draws_of=draws_of)
+            # No tensor has an empty name.
+            answer.put("", found.draws)
+        return self._trimmed(answer.header()) | {"moved": encode(found.moved)}
 
     def _apply(self, message: Message) -> Message:
         from isomorph.core.patch import Patch

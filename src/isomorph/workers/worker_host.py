@@ -24,7 +24,7 @@ from isomorph.core.memory import building
 from isomorph.core.model import Model
 from isomorph.core.system_memory import default_worker_memory
 from isomorph.core.trace import Capabilities, Environment
-from isomorph.oracle.noise_stats import Moved
+from isomorph.oracle.noise_stats import Disturbed, Moved
 from isomorph.sessions.host import Limits
 from isomorph.sessions.in_process import Progress
 from isomorph.sessions.model_handle import variables
@@ -218,13 +218,21 @@ class RemoteSession:
             return slot.run_many(message, [each.feeds for each in requests], self._doing)
 
     def disturbed(
-        self, feeds: Arrays, fetch: Sequence[str], noises: Sequence[Noise]
-    ) -> tuple[Arrays, dict[str, Moved]]:
+        self,
+        feeds: Arrays,
+        fetch: Sequence[str],
+        noises: Sequence[Noise],
+        draws_of: Sequence[str] = (),
+    ) -> Disturbed:
         """The tensors as they are, and how far these disturbances move each."""
         with self._slot as slot:
-            message = self._asking(slot, fetch) | {"noises": [encode(each) for each in noises]}
+            message = self._asking(slot, fetch) | {
+                "noises": [encode(each) for each in noises],
+                "draws_of": list(draws_of),
+            }
             values, moved = slot.disturb(message, feeds, self._doing)
-            return values, decode(dict[str, Moved], moved)
+            draws = values.pop("")
+            return Disturbed(values=values, moved=decode(dict[str, Moved], moved), draws=draws)
 
     def _asking(self, slot: WorkerSlot, fetch: Sequence[str]) -> Message:
         """A message to the session, which is opened anew if its process has died."""

@@ -67,11 +67,21 @@ class Session:
 
 def test_values_are_kept_as_asked_and_draws_are_not_kept():
     session, kept = Session(), []
-    values, moved = disturbed(
+    found = disturbed(
         session, {"x": np.ones((4, 6))}, ["a", "b"],
         [Noise(seed=n, rounding=True) for n in range(3)],
         lambda name, value: kept.append(name) or value,
     )  # fmt: skip
-    assert kept == ["a", "b"] == list(values)
-    assert 0 < moved["a"].rms < 1e-6
-    assert set(moved) == {"a", "b"}
+    assert kept == ["a", "b"] == list(found.values)
+    assert 0 < found.moved["a"].rms < 1e-6
+    assert set(found.moved) == {"a", "b"}
+    assert list(found.draws) == [{}, {}, {}]
+
+
+def test_draws_of_outputs_are_returned_as_they_were():
+    session, feeds = Session(), {"x": np.ones((4, 6))}
+    noises = [Noise(seed=n, rounding=True) for n in range(3)]
+    found = disturbed(session, feeds, ["a", "b"], noises, draws_of=["b"])
+    assert [list(each) for each in found.draws] == [["b"]] * 3
+    for noise, drawn in zip(noises, found.draws, strict=True):
+        np.testing.assert_array_equal(drawn["b"], session.run(feeds, ["b"], noise=noise)["b"])
