@@ -75,8 +75,8 @@ def test_the_oracle_of_a_model_is_the_reference_of_its_run():
         def rounding(self):
             return {"y": "rounding"}
 
-        def draw_more(self, draws):
-            return draws == 8
+        def draw_more(self, draws, *, allowance=True):
+            return draws == 8 and allowance
 
     side = Recording.of_oracle(Evaluated())
     assert not side.recorded
@@ -85,3 +85,4 @@ def test_the_oracle_of_a_model_is_the_reference_of_its_run():
     # Its constants are its own: none can have been rounded again.
     assert side.rounding() == side.allowance(("w",)) == {"y": "rounding"}
     assert side.draw_more(8)
+    assert not side.draw_more(8, allowance=False)
