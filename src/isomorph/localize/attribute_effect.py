@@ -33,7 +33,7 @@ from isomorph.match.rounded_weights import narrowed
 from isomorph.match.topology import Topology
 from isomorph.measure.budget_check import judge
 from isomorph.measure.evaluated_model import EvaluatedModel, flattened
-from isomorph.measure.precision import QUANTIZED_OPS, lower_precision
+from isomorph.measure.precision import QUANTIZED_OPS, lower_precision, quantized
 from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
@@ -324,7 +324,7 @@ class AttributeExperiment:
             for pair in self._experiment.outputs
             if pair.reference in expected and pair.candidate in actual and pair.candidate in right
         ]
-        return nearer(pairs)
+        return nearer(pairs, on_grid=quantized(cand.model.graph))
 
     @staticmethod
     def _with_other(

@@ -12,7 +12,7 @@ import numpy as np
 
 from isomorph.core.chance import student
 from isomorph.core.errors import IsomorphError
-from isomorph.core.stated_numbers import NEAR_OUTPUTS, SHARE_BY_CHANCE
+from isomorph.core.stated_numbers import NEAR_OUTPUTS, SAME_SCALE, SHARE_BY_CHANCE
 from isomorph.match.axis_layout import arrangements
 
 if TYPE_CHECKING:
@@ -48,14 +48,15 @@ class ConstantEffect:
     """Whether the outputs on that input are beyond every budget."""
 
 
-def nearer(pairs: Sequence[tuple[Array, Array, Array]]) -> Effect:
+def nearer(pairs: Sequence[tuple[Array, Array, Array]], *, on_grid: bool = False) -> Effect:
     """Whether the expected outputs are closer to the corrected ones (last) or the actual ones.
 
     The error of the actual outputs is compared with the change by the correction: a share of one
     is an error that it removes, zero one that it adds. The remainder measures the uncertainty. A
     share that is nearer to another whole number has another cause, such as a quantizer that
     saturates: then the error states nothing about the correction, whichever way it points.
-    Where the correction changes a shape, the shapes decide.
+    With ``on_grid``, outputs may be rounded to a grid of their own, and a single step of it says
+    little. Where the correction changes a shape, the shapes decide.
     """
     by_shape = {seen for each in pairs if (seen := _by_shape(*each)) is not None}
     if by_shape:
@@ -87,11 +88,21 @@ def nearer(pairs: Sequence[tuple[Array, Array, Array]]) -> Effect:
     around = float(np.mean(np.square(other))) if other.size else 0.0
     if around > remains:
         remains, freedom = around, other.size
+    if on_grid:
+        remains = max(remains, _rounded_apart(step))
     doubt = student(1, freedom, SHARE_BY_CHANCE) * math.sqrt(remains / power)
     if round(share) == 1 and share - 0.5 > doubt:
         return Effect.SHOWN
     refuted = round(share) == 0 and 0.5 - share > doubt
     return Effect.REFUTED if refuted else Effect.UNDECIDED
+
+
+def _rounded_apart(step: Array) -> float:
+    """Return the variance between two roundings to the grid of these steps; 0 without a grid."""
+    unit = float(np.min(np.abs(step)))
+    whole = step / unit
+    on_grid = np.allclose(whole, np.rint(whole), rtol=0.0, atol=SAME_SCALE * np.max(np.abs(whole)))
+    return unit * unit / 6.0 if on_grid else 0.0
 
 
 def _by_shape(expected: Array, actual: Array, right: Array) -> Effect | None:

@@ -45,7 +45,7 @@ from isomorph.match.structural_constants import Isolation, is_limit, is_unused
 from isomorph.match.topology import Topology
 from isomorph.measure.compare import Terms
 from isomorph.measure.evaluated_model import EvaluatedModel, flattened
-from isomorph.measure.precision import lower_precision
+from isomorph.measure.precision import lower_precision, quantized
 
 if TYPE_CHECKING:
     from isomorph.core.report import Binding
@@ -219,7 +219,7 @@ class ConstantExperiment:
             for pair in self.outputs
             if pair.reference in expected and pair.candidate in actual and pair.candidate in right
         ]
-        return nearer(pairs)
+        return nearer(pairs, on_grid=quantized(cand.model.graph))
 
     def _restores(
         self, ref: EvaluatedModel, cand: EvaluatedModel, difference: ConstantDifference

@@ -19,7 +19,7 @@ from isomorph.core.model import Quantization
 from isomorph.core.ops import RESHAPES
 from isomorph.match.constant_values import ConstantValues
 from isomorph.match.dequantized_graph import GRID_OF_RESULT, GRIDS_READ
-from isomorph.match.quantizers import quantization_by_tensor
+from isomorph.match.quantizers import changed_parameters, quantization_by_tensor
 from isomorph.match.topology import Topology
 from isomorph.oracle.dtypes import is_float
 from isomorph.oracle.noise import unit_roundoff
@@ -91,6 +91,19 @@ class StoredWeight:
     def direct(self) -> bool:
         """Whether every reader gets the stored elements themselves."""
         return all(KEEPS_NUMBERS.issuperset(each.between) for each in self.readers)
+
+
+def one_grid(weight: StoredWeight, source: StoredWeight) -> bool:
+    """Whether both have the same quantization, or none."""
+    if weight.grid is None or source.grid is None:
+        return weight.grid is source.grid
+    return not changed_parameters(source.grid, weight.grid)
+
+
+def same_integers(weight: StoredWeight, source: StoredWeight) -> bool:
+    """Whether both hold the same integers, so that nothing was rounded between the two."""
+    quantized = weight.grid is not None and source.grid is not None
+    return quantized and (weight.dtype, weight.digest) == (source.dtype, source.digest)
 
 
 class Weights:
@@ -178,6 +191,15 @@ class Weights:
                     axis=_channels(constant.shape, scale.size),
                 )
         return found
+
+    def grid_constants(self, name: str) -> frozenset[str]:
+        """Return the constants that hold the scale and the zero point of a quantized constant."""
+        return frozenset(
+            each
+            for node in self.topology.readers.get(name, ())
+            for each in node.inputs
+            if each in self.graph.constants and each != name and _only_a_grid(node, each)
+        )
 
     def _number(self, node: Node, place: int) -> Array | None:
         name = node.input(place)

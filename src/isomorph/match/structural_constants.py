@@ -24,9 +24,9 @@ from isomorph.match.element_bounds import (
     recomputation_error,
 )
 from isomorph.match.integer_roles import Role, role_of
-from isomorph.match.quantizers import changed_parameters
 from isomorph.match.rounded_weights import narrowed, steps_of
 from isomorph.match.same_structure import same_structure
+from isomorph.match.stored_weights import one_grid, same_integers
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -76,7 +76,7 @@ def placed_constants(reference: Weights, candidate: Weights) -> list[PlacedConst
         return []
     differing: dict[str, PlacedConstant | None] = {}
     for name, other in pairs.items():
-        if candidate.graph.constants[name].digest == reference.graph.constants[other].digest:
+        if _stored_alike(reference, candidate, name, other):
             continue
         compared = _compared(reference, candidate, name, other)
         if compared is None or compared.elements.count:
@@ -108,6 +108,19 @@ def is_limit(weight: StoredWeight) -> bool:
     )
 
 
+def _stored_alike(reference: Weights, candidate: Weights, name: str, other: str) -> bool:
+    """Whether two constants are stored alike, and stand for the same real numbers.
+
+    A scale that is a constant of the graph has its own counterpart.
+    """
+    if candidate.graph.constants[name].digest != reference.graph.constants[other].digest:
+        return False
+    weight, source = candidate.stored.get(name), reference.stored.get(other)
+    if weight is None or source is None or candidate.grid_constants(name):
+        return True
+    return one_grid(weight, source)
+
+
 def _compared(
     reference: Weights, candidate: Weights, name: str, other: str
 ) -> PlacedConstant | None:
@@ -127,7 +140,8 @@ def _compared(
         rows = range(source.shape[grown], weight.shape[grown])
         expected = np.concatenate([expected, np.take(actual, rows, axis=grown)], axis=grown)
     expected = expected.reshape(weight.shape)
-    half = 0.5 * max(source.grid.scale) if source.grid is not None else 0.0
+    rounded = source.grid is not None and not same_integers(weight, source)
+    half = 0.5 * max(source.grid.scale) if source.grid is not None and rounded else 0.0
     terms = Source(dtype=source.dtype, half_step=half)
     integers = candidate.value(name) if weight.grid is not None else None
     elements = compare_elements(expected, actual, weight, terms, integers)
@@ -160,14 +174,7 @@ def _rounded_by_none(weight: StoredWeight, source: StoredWeight) -> bool:
     if "float" in weight.dtype or "float" in source.dtype:
         return False
     plain = weight.grid is None and source.grid is None
-    return plain or (weight.dtype == source.dtype and _one_grid(weight, source))
-
-
-def _one_grid(weight: StoredWeight, source: StoredWeight) -> bool:
-    """Whether both have the same quantization, or none."""
-    if weight.grid is None or source.grid is None:
-        return weight.grid is source.grid
-    return not changed_parameters(source.grid, weight.grid)
+    return plain or (weight.dtype == source.dtype and one_grid(weight, source))
 
 
 def _exact(

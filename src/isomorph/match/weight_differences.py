@@ -39,7 +39,7 @@ from isomorph.match.merged_weights import merged_weights
 from isomorph.match.small_constants import changed_constants
 from isomorph.match.sole_counterpart import sole_counterpart
 from isomorph.match.split_products import SplitProduct, split_from, split_products
-from isomorph.match.stored_weights import StoredWeight
+from isomorph.match.stored_weights import StoredWeight, one_grid, same_integers
 from isomorph.match.structural_constants import Isolation, placed_constants
 from isomorph.match.tables import table_differences
 from isomorph.oracle.noise import unit_roundoff
@@ -111,7 +111,14 @@ class _Comparison:
         found += self._merged()
         found += self._in_place({each.weight.name for each in found})
         found += self._without_equal({each.weight.name for each in found})
-        return self._with_sole(found)
+        known = {each.weight.name for each in found}
+        return self._with_sole([each for each in found if not self._by_scale(each, known)])
+
+    def _by_scale(self, found: ConstantDifference, known: set[str]) -> bool:
+        """Whether a weight differs by a scale alone, which is a constant that differs."""
+        source = self.reference.stored.get(found.reference[0])
+        scales = self.candidate.grid_constants(found.weight.name)
+        return source is not None and same_integers(found.weight, source) and bool(scales & known)
 
     def _with_sole(self, found: list[ConstantDifference]) -> list[ConstantDifference]:
         """Mark or add the weight that alone has no equal, where that is no certain one already."""
@@ -219,7 +226,11 @@ class _Comparison:
         return found
 
     def _by_digest(self, weight: StoredWeight) -> bool:
-        equal = [e for e in self._by_size.get(weight.size, ()) if e.digest == weight.digest]
+        equal = [
+            each
+            for each in self._by_size.get(weight.size, ())
+            if each.digest == weight.digest and one_grid(weight, each)
+        ]
         for each in equal:
             self._settle(weight, each)
         return bool(equal)
@@ -293,7 +304,8 @@ class _Comparison:
         for stored in self._sources(weight)[: LIKE_WEIGHTS.most]:
             value = self.reference.numbers(stored)
             if value is not None:
-                half = 0.5 * max(stored.grid.scale) if stored.grid is not None else 0.0
+                rounded = stored.grid is not None and not same_integers(weight, stored)
+                half = 0.5 * max(stored.grid.scale) if stored.grid is not None and rounded else 0.0
                 yield stored, (stored.name,), value, Source(dtype=stored.dtype, half_step=half)
                 for other in factored_in(stored, value) if stored.grid is None else ():
                     yield None, (stored.name,), other, Source(dtype=stored.dtype)
