@@ -22,11 +22,14 @@ def _layers(seed):
     return made
 
 
-def _written(layers, *, full):
+_GRIDS = ((0.03, -3), (0.05, -128), (0.04, 5))
+"""Scale and zero point of the input, the hidden layer and the output."""
+
+
+def _written(layers, *, full, grids=_GRIDS):
     """The layers with float data and integer weights, or with integers throughout."""
     model = Building()
     graph = model.graph()
-    grids = [(0.03, -3), (0.05, -128), (0.04, 5)]
     shapes = [(_BATCH, _IN), (_BATCH, _HIDDEN), (_BATCH, _OUT)]
     data = [
         graph.tensor(name, shape, "int8", scale=step, zero=zero)
@@ -76,3 +79,15 @@ def test_scales_rounded_once_more_are_the_same(tmp_path, full):
         layer[1] = np.nextafter(layer[1], np.float32(1))
     report = _checked(tmp_path, _written(_layers(1), full=full), _written(rounded, full=full))
     assert report.verdict is isomorph.Verdict.EQUIVALENT, report.reason
+
+
+@pytest.mark.parametrize("seed", range(3, 8))
+def test_another_grid_of_data_makes_another_function(tmp_path, seed):
+    """Data beyond the smaller range is clipped, whether the generated inputs reach it or not."""
+    layers = _layers(seed)
+    for layer in layers:
+        layer[1] *= np.float32(0.4)
+    right = _written(layers, full=True)
+    wrong = _written(layers, full=True, grids=(_GRIDS[0], (0.03, -128), _GRIDS[2]))
+    report = _checked(tmp_path, right, wrong)
+    assert report.verdict is isomorph.Verdict.DIVERGENT, report.reason

@@ -10,6 +10,7 @@ from isomorph.core.report import Experiment, Fact, Finding, FindingEffect, Findi
 from isomorph.localize.attribute_effect import AttributeEffect, AttributeExperiment
 from isomorph.localize.input_search import encoded
 from isomorph.match.attributes import AttributeDifference, attribute_differences, digest
+from isomorph.match.grid_differences import grid_differences
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model
@@ -34,7 +35,8 @@ def compared_attributes(
     known: Sequence[Finding],
 ) -> ComparedAttributes:
     """Compare the attributes of corresponding nodes, and search for an input that shows one."""
-    differences = attribute_differences(reference, candidate)
+    models = reference, candidate
+    differences = [*attribute_differences(*models), *grid_differences(*models)]
     search = AttributeExperiment(experiment, differences)
     effect = search.effect()
     shown = effect.difference

@@ -98,7 +98,7 @@ def _differences(
     holder: Node | None,
     functions: _Functions,
 ) -> Iterator[AttributeDifference]:
-    for node, counterpart in _paired(reference, candidate, one_framework):
+    for node, counterpart in paired_nodes(reference, candidate, one_framework=one_framework):
         ranks = {"expected": _rank(counterpart, reference), "actual": _rank(node, candidate)}
         for each in _of_nodes(node, counterpart, ranks, one_framework=one_framework):
             yield replace(each, holder=holder)
@@ -122,12 +122,13 @@ def _in_bodies(
             yield from _differences(other, body, one_framework, holder or node, functions)
 
 
-def _paired(
-    reference: Graph,
-    candidate: Graph,
-    one_framework: bool,  # noqa: FBT001
+def paired_nodes(
+    reference: Graph, candidate: Graph, *, one_framework: bool = True
 ) -> Iterator[tuple[Node, Node]]:
-    """Pair the nodes of each operator by their order, or by name where some are missing."""
+    """Pair the candidate's nodes of each operator with the reference's by their order.
+
+    They are paired by name where some are missing.
+    """
     sides: list[dict[str, list[Node]]] = [{}, {}]
     for graph, grouped in zip((reference, candidate), sides, strict=True):
         for node in graph.nodes:

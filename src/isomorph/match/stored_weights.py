@@ -341,6 +341,11 @@ class Weights:
         return None if value is None else np.asarray(value, np.float64)
 
 
+def reads_grids(node: Node) -> bool:
+    """Whether a node reads the scale or the zero point of something."""
+    return any(each and _only_a_grid(node, each) for each in node.inputs)
+
+
 def _only_a_grid(node: Node, tensor: str) -> bool:
     """Whether a node reads a tensor as the scale or the zero point of something else."""
     places = {place for place, name in enumerate(node.inputs) if name == tensor}

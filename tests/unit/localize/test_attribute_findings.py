@@ -30,6 +30,7 @@ def compare(monkeypatch):
     def compared(effect, *differences, known=()):
         search = SimpleNamespace(differences=list(differences), effect=lambda: effect)
         monkeypatch.setattr(attribute_findings, "attribute_differences", lambda *_: differences)
+        monkeypatch.setattr(attribute_findings, "grid_differences", lambda *_: ())
         monkeypatch.setattr(attribute_findings, "AttributeExperiment", lambda *_: search)
         return compared_attributes(None, None, None, known)
 
