@@ -1,9 +1,11 @@
-"""A scale of a weight of a TFLite file is part of the weight, whatever its integers are."""
+"""Quantized TFLite files: scales are part of the weights, and single numbers are found."""
 
 import numpy as np
 import pytest
 
 import isomorph
+from isomorph.localize import weight_effect
+from isomorph.localize.output_effect import Effect
 from tflite_building import Building
 
 _BATCH, _IN, _HIDDEN, _OUT = 2, 24, 20, 5
@@ -91,3 +93,84 @@ def test_another_grid_of_data_makes_another_function(tmp_path, seed):
     wrong = _written(layers, full=True, grids=(_GRIDS[0], (0.03, -128), _GRIDS[2]))
     report = _checked(tmp_path, right, wrong)
     assert report.verdict is isomorph.Verdict.DIVERGENT, report.reason
+
+
+def _image_network(seed, *, hybrid, wrong=None):
+    """Two convolutions, with float weights or with eight bits; ``wrong`` is an int8 number."""
+    random = np.random.default_rng(seed)
+    model = Building()
+    graph = model.graph()
+    channels = (6, 12, 3)
+    data = [graph.tensor(name, (1, 7, 7, n)) for name, n in zip("xhy", channels, strict=True)]
+    for place in range(2):
+        shape = (channels[place + 1], 3, 3, channels[place])
+        real = 0.4 * random.normal(size=shape)
+        bias = graph.tensor(f"b{place}", shape[:1], value=0.3 * random.normal(size=shape[0]))
+        if hybrid:
+            scale = (np.abs(real).max(axis=(1, 2, 3)) / 127).astype(np.float32)
+            integers = np.rint(real / scale[:, None, None, None]).astype(np.int8)
+            if wrong is not None and place == 0:
+                integers[wrong] += np.int8(12 if integers[wrong] < 100 else -12)
+            kernel = graph.tensor(f"w{place}", shape, "int8", value=integers, scale=scale)
+        else:
+            kernel = graph.tensor(f"w{place}", shape, value=real)
+        graph.op(
+            "CONV_2D", [data[place], kernel, bias], [data[place + 1]], "Conv2D", version=5,
+            strideW=1, strideH=1, dilationWFactor=1, dilationHFactor=1,
+            fusedActivationFunction=int(place == 0),
+        )  # fmt: skip
+    graph.ends([data[0]], [data[-1]])
+    return model.data()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_wrong_integer_among_rounded_ones_is_found(tmp_path, seed):
+    """The other weights move the outputs as well, and together as much as the wrong one."""
+    random = np.random.default_rng(seed)
+    place = tuple(int(random.integers(size)) for size in (12, 3, 3, 6))
+    float_one = _image_network(seed, hybrid=False)
+    report = _checked(tmp_path, float_one, _image_network(seed, hybrid=True, wrong=place))
+    assert report.verdict is isomorph.Verdict.DIVERGENT, report.reason
+    report = _checked(tmp_path, float_one, _image_network(seed, hybrid=True))
+    assert report.verdict is isomorph.Verdict.DEGRADED, report.reason
+
+
+@pytest.mark.parametrize(
+    ("effects", "verdict"),
+    [
+        ([Effect.REFUTED], isomorph.Verdict.DIVERGENT),
+        ([Effect.SHOWN, Effect.REFUTED, Effect.REFUTED], isomorph.Verdict.DIVERGENT),
+        ([Effect.REFUTED, Effect.REFUTED], isomorph.Verdict.DEGRADED),
+    ],
+)
+def test_one_input_refutes_no_wrong_integer_among_rounded_ones(
+    tmp_path, monkeypatch, effects, verdict
+):
+    """Errors of the other weights are not independent, and point either way on a single input."""
+    left = list(effects)
+    monkeypatch.setattr(
+        weight_effect, "nearer", lambda *_, **__: left.pop(0) if left else Effect.UNDECIDED
+    )
+    wrong = _image_network(3, hybrid=True, wrong=(0, 1, 1, 0))
+    assert _checked(tmp_path, _image_network(3, hybrid=False), wrong).verdict is verdict
+    assert not left
+
+
+def _shifted(number):
+    """A quantized constant of one number, far smaller than a step of the result."""
+    model = Building()
+    graph = model.graph()
+    x, h = (graph.tensor(name, (2, 5), "int8", scale=0.05, zero=3) for name in "xh")
+    y = graph.tensor("y", (2, 5), "int8", scale=1 / 256, zero=-128)
+    added = graph.tensor("c", (), "int8", value=number, scale=1e-4)
+    graph.op("ADD", [x, added], [h], "Add", version=2)
+    graph.op("LOGISTIC", [h], [y], version=2)
+    graph.ends([x], [y])
+    return model.data()
+
+
+@pytest.mark.parametrize(("number", "same"), [(127, True), (60, False)])
+def test_a_quantized_constant_of_one_number_is_compared(tmp_path, number, same):
+    report = _checked(tmp_path, _shifted(127), _shifted(number))
+    assert (report.verdict is isomorph.Verdict.EQUIVALENT) is same, report.reason
+    assert (report.verdict is isomorph.Verdict.DIVERGENT) is not same, report.reason

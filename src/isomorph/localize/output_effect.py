@@ -55,8 +55,9 @@ def nearer(pairs: Sequence[tuple[Array, Array, Array]], *, on_grid: bool = False
     is an error that it removes, zero one that it adds. The remainder measures the uncertainty. A
     share that is nearer to another whole number has another cause, such as a quantizer that
     saturates: then the error states nothing about the correction, whichever way it points.
-    With ``on_grid``, outputs may be rounded to a grid of their own, and a single step of it says
-    little. Where the correction changes a shape, the shapes decide.
+    With ``on_grid``, outputs may be rounded to a grid of their own, and that the actual ones are
+    right says little where the correction moves them by a single step. Where the correction
+    changes a shape, the shapes decide.
     """
     by_shape = {seen for each in pairs if (seen := _by_shape(*each)) is not None}
     if by_shape:
@@ -88,11 +89,12 @@ def nearer(pairs: Sequence[tuple[Array, Array, Array]], *, on_grid: bool = False
     around = float(np.mean(np.square(other))) if other.size else 0.0
     if around > remains:
         remains, freedom = around, other.size
-    if on_grid:
-        remains = max(remains, _rounded_apart(step))
-    doubt = student(1, freedom, SHARE_BY_CHANCE) * math.sqrt(remains / power)
+    beyond = student(1, freedom, SHARE_BY_CHANCE)
+    doubt = beyond * math.sqrt(remains / power)
     if round(share) == 1 and share - 0.5 > doubt:
         return Effect.SHOWN
+    if on_grid:
+        doubt = beyond * math.sqrt(max(remains, _rounded_apart(step)) / power)
     refuted = round(share) == 0 and 0.5 - share > doubt
     return Effect.REFUTED if refuted else Effect.UNDECIDED
 

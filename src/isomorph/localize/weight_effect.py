@@ -16,7 +16,7 @@ import numpy as np
 from isomorph.core.coverage import InputKind
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import SHOWN_INPUTS
-from isomorph.core.stated_numbers import SAME_DATA_INPUTS
+from isomorph.core.stated_numbers import CONFIRMING_INPUTS, SAME_DATA_INPUTS
 from isomorph.localize.input_search import (
     Carry,
     Trial,
@@ -77,7 +77,8 @@ class ConstantExperiment:
         if replaced is None and difference.replaceable:
             return ConstantEffect(effect=Effect.NOT_REACHED)
         best = ConstantEffect(effect=Effect.NOT_REACHED)
-        count = judged = 0
+        count = judged = against = 0
+        most_against = self._refuting_inputs(difference)
         for trial in self._trials(difference):
             count += 1
             try:
@@ -88,10 +89,13 @@ class ConstantExperiment:
                     seen = Effect.UNDECIDED
             except (IsomorphError, ValueError):
                 continue  # an input that a model rejects shows nothing
-            if seen is Effect.REFUTED:
-                return ConstantEffect(effect=seen, tried=count)
+            against += (seen is Effect.REFUTED) - (seen is Effect.SHOWN)
+            if against == most_against:
+                return ConstantEffect(effect=Effect.REFUTED, tried=count)
             if seen is Effect.NOT_REACHED:
                 continue
+            if seen is Effect.REFUTED:
+                seen = Effect.UNDECIDED  # other inputs may tell the opposite
             if seen is Effect.UNDECIDED and difference.replaceable and not difference.certain:
                 continue  # another fault may be what differs here
             found = self.judged(ref, cand, trial, seen)
@@ -107,6 +111,16 @@ class ConstantExperiment:
             effect=best.effect, tried=count, trial=best.trial, given=best.given,
             output=best.output, divergent=best.divergent,
         )  # fmt: skip
+
+    def _refuting_inputs(self, difference: ConstantDifference) -> int:
+        """Return how many more inputs must refute a difference than show it.
+
+        The integers of all other weights are rounded too. What that moves is not independent
+        between the elements of an output, and outweighs a wrong weight on one input by chance.
+        """
+        graphs = [side.model.graph for side in self.sides]
+        by_chance = quantized(graphs[1]) and bool(lower_precision(*graphs))
+        return CONFIRMING_INPUTS if by_chance and difference.certain else 1
 
     def reads_same_data(
         self, difference: ConstantDifference, weights: tuple[Weights, Weights]

@@ -181,7 +181,9 @@ def _exact(
     reference: Weights, candidate: Weights, weight: StoredWeight, source: StoredWeight
 ) -> PlacedConstant | None:
     """Compare integers, booleans and strings, which no conversion rounds."""
-    roles = {role_of(candidate, weight.name), role_of(reference, source.name)}
+    roles: set[Role] = set()
+    if weight.grid is None:  # quantized integers stand for real numbers, whatever reads them
+        roles = {role_of(candidate, weight.name), role_of(reference, source.name)}
     actual, expected = candidate.stored_array(weight.name), reference.stored_array(source.name)
     if Role.UNKNOWN in roles or actual is None or expected is None or actual.size != expected.size:
         return None
