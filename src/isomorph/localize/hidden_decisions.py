@@ -22,6 +22,7 @@ from isomorph.localize.output_effect import near_outputs, numeric
 from isomorph.match.attributes import digest
 from isomorph.match.topology import Topology
 from isomorph.measure.equal_decisions import decided, decision_nodes
+from isomorph.measure.precision import lower_precision
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -47,7 +48,9 @@ def hidden_difference(
     sides: _Sides, outputs: Sequence[Binding], terms: Terms, carry: Carry
 ) -> Hidden:
     """Try more inputs where both models decide alike on different numbers."""
-    nodes = _on_other_numbers(sides)
+    # A candidate of lower precision decides on other numbers by design.
+    lower = lower_precision(*(side.model.graph for side in sides))
+    nodes = None if lower else _on_other_numbers(sides)
     # An absolute budget states nothing about inputs that are larger than the given ones.
     if nodes is None or terms.budgets:
         return Hidden()

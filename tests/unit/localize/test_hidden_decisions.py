@@ -53,3 +53,16 @@ def test_the_same_numbers_need_no_further_inputs():
     report = checked(labeled(bias=[0.0] * 4))
     assert report.verdict is isomorph.Verdict.EQUIVALENT
     assert not any(each.what == "decisions" for each in report.skipped)
+
+
+def test_a_model_of_lower_precision_decides_on_other_numbers_by_design():
+    """Its labels differ on inputs that are nearly undecided, and that is what float16 loses."""
+    narrow = [
+        node("Cast", "x", "h", to=TensorProto.FLOAT16), node("MatMul", "h w", "a"),
+        node("ArgMax", "a", "y", axis=-1, keepdims=0),
+    ]  # fmt: skip
+    constants = {"w": WEIGHT.astype(np.float16)}
+    other = model(narrow, {"x": floats(1, 6)}, {"y": (TensorProto.INT64, [1])}, constants)
+    report = checked(other)
+    assert report.verdict in {isomorph.Verdict.EQUIVALENT, isomorph.Verdict.DEGRADED}
+    assert not any(each.what == "decisions" for each in report.skipped)
