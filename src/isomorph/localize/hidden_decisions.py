@@ -16,9 +16,8 @@ import numpy as np
 from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.core.stated_numbers import DECISION_INPUTS, NEAR_DECISIONS
-from isomorph.localize.input_search import Carry, Trial, random_inputs, shown_differences
+from isomorph.localize.input_search import Carry, Trial, first_shown, random_count, random_inputs
 from isomorph.localize.locate import locate
-from isomorph.localize.output_effect import near_outputs, numeric
 from isomorph.match.attributes import digest
 from isomorph.match.topology import Topology
 from isomorph.measure.equal_decisions import decided, decision_nodes
@@ -54,32 +53,22 @@ def hidden_difference(
     # An absolute budget states nothing about inputs that are larger than the given ones.
     if nodes is None or terms.budgets:
         return Hidden()
-    reference, candidate = sides
-    tried = 0
-    for trial in random_inputs(reference, DECISION_INPUTS):
-        tried += 1
-        ref = reference.with_feeds(trial.feeds)
-        try:
-            cand = candidate.with_feeds(carry(ref))
-            if near_outputs(numeric(ref.oracle_outputs()), numeric(cand.oracle_outputs()), outputs):
-                continue
-            wrong = shown_differences((ref, cand), sides, outputs, terms)
-        except (IsomorphError, ValueError):
-            continue  # an input that a model rejects shows nothing
-        if wrong:
-            pairs = [
-                (each.reference_output, each.candidate_output)
-                for each in wrong
-                if each.reference_output and each.candidate_output
-            ]
-            return Hidden(
-                finding=_finding(nodes, (ref, cand), pairs),
-                trial=trial,
-                output=str(wrong[0].candidate_output),
-            )
+    count = random_count(sides[0], DECISION_INPUTS)
+    shown = first_shown(random_inputs(sides[0], count), sides, outputs, terms, carry)
+    if shown is not None:
+        pairs = [
+            (each.reference_output, each.candidate_output)
+            for each in shown.wrong
+            if each.reference_output and each.candidate_output
+        ]
+        return Hidden(
+            finding=_finding(nodes, shown.sides, pairs),
+            trial=shown.trial,
+            output=str(shown.wrong[0].candidate_output),
+        )
     why = (
         f"node {nodes[1].name!r} ({nodes[1].op}) decides as the reference's {nodes[0].name!r}, but "
-        f"on other numbers; none of {tried} inputs tried shows a difference"
+        f"on other numbers; none of {count} inputs tried shows a difference"
     )
     return Hidden(skipped=Skipped(what="decisions", why=why))
 

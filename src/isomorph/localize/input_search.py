@@ -17,6 +17,7 @@ from isomorph.core.limits import REPORTED_INPUT_BYTES, TRIED_WEIGHTS
 from isomorph.core.stated_numbers import FEWEST_TRIALS, INPUT_SCALES, OTHER_INPUT_SEEDS
 from isomorph.inputs.dynamic_sizes import next_sizes, other_sizes
 from isomorph.inputs.generate import SAMPLES, counts_freely, generate
+from isomorph.localize.output_effect import near_outputs, numeric
 from isomorph.measure.compare import Terms, compare
 from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.measure.overflow import overflows
@@ -44,6 +45,15 @@ class Trial:
     feeds: Mapping[str, Array]
     kind: InputKind = InputKind.GIVEN
     resized: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """An input on which outputs differ, and both models on it."""
+
+    trial: Trial
+    sides: tuple[EvaluatedModel, EvaluatedModel]
+    wrong: tuple[Divergence, ...]
 
 
 def trials(
@@ -108,12 +118,9 @@ def other_inputs(
         TRIED_WEIGHTS.reached()
 
 
-def random_inputs(reference: EvaluatedModel, count: int) -> Iterator[Trial]:
-    """Yield so many generated inputs of the given sizes, fewer where the model is large."""
-    graph, shapes = (
-        reference.model.graph,
-        {name: np.asarray(value).shape for name, value in reference.feeds.items()},
-    )
+def random_count(reference: EvaluatedModel, count: int) -> int:
+    """Return how many generated inputs are tried of so many: fewer where the model is large."""
+    graph = reference.model.graph
     size = sum(math.prod(each.shape) for each in graph.constants.values())
     # What a model computes counts as well: a small kernel may run over a large image.
     size += sum(
@@ -121,9 +128,18 @@ def random_inputs(reference: EvaluatedModel, count: int) -> Iterator[Trial]:
         for spec in graph.tensors.values()
     )
     most = max(FEWEST_TRIALS, TRIED_WEIGHTS.most // max(4 * size, 1))
+    if most < count:
+        TRIED_WEIGHTS.reached()
+    return min(count, most)
+
+
+def random_inputs(reference: EvaluatedModel, count: int) -> Iterator[Trial]:
+    """Yield so many generated inputs of the given sizes, none where none can be generated."""
+    graph = reference.model.graph
+    shapes = {name: np.asarray(value).shape for name, value in reference.feeds.items()}
     # Other seeds than those of the inputs that were tried before.
     first = reference.seed + 1 + OTHER_INPUT_SEEDS
-    for place in range(min(count, most)):
+    for place in range(count):
         sample, seed = SAMPLES[place % len(SAMPLES)], first + place
         try:
             made = generate(graph, {}, sample=sample, seed=seed, other_shapes=shapes)
@@ -131,8 +147,6 @@ def random_inputs(reference: EvaluatedModel, count: int) -> Iterator[Trial]:
             return
         recipe = f"generated: {sample}, seed {seed}"
         yield Trial(recipe=recipe, feeds=made, kind=InputKind.GENERATED)
-    if most < count:
-        TRIED_WEIGHTS.reached()
 
 
 def one_framework(sides: tuple[EvaluatedModel, EvaluatedModel]) -> bool:
@@ -241,6 +255,29 @@ def shown_differences(
     judged = compare(*sides, outputs, terms).divergences
     wrong = [each for each in judged if graphs_differ(each)]
     return [] if wrong and any(map(overflows, sides, given)) else wrong
+
+
+def first_shown(
+    trials: Iterable[Trial],
+    sides: tuple[EvaluatedModel, EvaluatedModel],
+    outputs: Sequence[Binding],
+    terms: Terms,
+    carry: Carry,
+) -> Shown | None:
+    """Return the first of these inputs on which the outputs of two graphs differ."""
+    reference, candidate = sides
+    for trial in trials:
+        ref = reference.with_feeds(trial.feeds)
+        try:
+            cand = candidate.with_feeds(carry(ref))
+            if near_outputs(numeric(ref.oracle_outputs()), numeric(cand.oracle_outputs()), outputs):
+                continue
+            wrong = shown_differences((ref, cand), sides, outputs, terms)
+        except (IsomorphError, ValueError):
+            continue  # an input that a model rejects shows nothing
+        if wrong:
+            return Shown(trial=trial, sides=(ref, cand), wrong=tuple(wrong))
+    return None
 
 
 def encoded(trial: Trial) -> dict[str, Any] | None:

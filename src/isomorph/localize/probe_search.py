@@ -18,13 +18,14 @@ from isomorph.localize.input_search import (
     Carry,
     Trial,
     encoded,
+    first_shown,
     one_framework,
     other_inputs,
     scales_to,
     shown_differences,
 )
 from isomorph.localize.latent import Latent, Probes, latent
-from isomorph.localize.output_effect import differ_as_stored, near_outputs, numeric
+from isomorph.localize.output_effect import differ_as_stored, numeric
 from isomorph.match.attributes import digest
 from isomorph.match.topology import Topology
 from isomorph.measure.compare import Terms
@@ -153,18 +154,11 @@ def _unpaired_selection(
     """
     reference, candidate = sides
     trials = other_inputs(reference, terms, ties=one_framework(sides))
-    for trial in SELECTION_INPUTS.first(_unlike(trials, reference)):
-        ref = reference.with_feeds(trial.feeds)
-        try:
-            cand = candidate.with_feeds(carry(ref))
-            if near_outputs(numeric(ref.oracle_outputs()), numeric(cand.oracle_outputs()), outputs):
-                continue
-            wrong = shown_differences((ref, cand), sides, outputs, terms)
-        except (IsomorphError, ValueError):
-            continue  # an input that a model rejects shows nothing
-        if wrong:
-            return _selection(probes, trial, str(wrong[0].candidate_output), candidate)
-    return None
+    unlike = SELECTION_INPUTS.first(_unlike(trials, reference))
+    shown = first_shown(unlike, sides, outputs, terms, carry)
+    if shown is None:
+        return None
+    return _selection(probes, shown.trial, str(shown.wrong[0].candidate_output), candidate)
 
 
 def _unlike(trials: Iterator[Trial], model: EvaluatedModel) -> Iterator[Trial]:
