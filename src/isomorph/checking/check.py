@@ -40,6 +40,7 @@ from isomorph.checking.unreached import (
     compare_attributes,
     compare_constants,
     compare_inputs,
+    compare_sizes,
 )
 from isomorph.checking.verdict import Claim, Outcome, known_to_differ
 from isomorph.core.cost import phase
@@ -252,6 +253,8 @@ class _PairCheck:
             )
         with phase("inputs that are read"):
             log.add(compare_inputs(prepared, experiment, log.summary, log.samples))
+        with phase("other sizes"):
+            log.add(compare_sizes(prepared, experiment, log.summary, log.samples))
 
     def report(self, earlier: _Earlier) -> Report:
         """Compare sizes, weights and attributes, and make the report."""

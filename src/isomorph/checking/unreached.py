@@ -1,4 +1,4 @@
-"""Comparing the weights and attributes of both models, and which inputs they read."""
+"""Comparing weights, attributes and other sizes of both models, and which inputs they read."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from isomorph.checking.verdict import Claim, Outcome
 from isomorph.core.coverage import InputKind
 from isomorph.core.divergence import Verdict
 from isomorph.localize.attribute_findings import compared_attributes
+from isomorph.localize.size_search import compared_sizes
 from isomorph.localize.unread_inputs import compared_inputs
 from isomorph.localize.weight_findings import compared_constants
 
@@ -80,6 +81,26 @@ def compare_inputs(
     found = compared_inputs(experiment, prepared.inputs)
     claims = () if prepared.options.only_given else _claims(found.differs, summary, samples)
     return Outcome(findings=found.findings, skipped=found.skipped, claims=claims)
+
+
+def compare_sizes(
+    prepared: PreparedPair,
+    experiment: ConstantExperiment | None,
+    summary: Summary,
+    samples: Sequence[Sample],
+) -> Outcome:
+    """Findings for other sizes of the given inputs at which the models differ.
+
+    Generated inputs have several sizes already.
+    """
+    options: CheckConfig = prepared.options
+    given = any(sample.kind is not InputKind.GENERATED for sample in samples)
+    if experiment is None or not given or options.only_given or options.sizes is not None:
+        return Outcome()
+    if summary.verdict is Verdict.DIVERGENT:
+        return Outcome()
+    found = compared_sizes(experiment, prepared.inputs, options.dims)
+    return Outcome(findings=found.findings, claims=_claims(found.differs, summary, samples))
 
 
 def _claims(differs: str, summary: Summary, samples: Sequence[Sample]) -> tuple[Claim, ...]:
