@@ -95,7 +95,7 @@ def test_another_grid_of_data_makes_another_function(tmp_path, seed):
     assert report.verdict is isomorph.Verdict.DIVERGENT, report.reason
 
 
-def _image_network(seed, *, hybrid, wrong=None):
+def _image_network(seed, *, hybrid, wrong=None, activation=1, size=0.4):
     """Two convolutions, with float weights or with eight bits; ``wrong`` is an int8 number."""
     random = np.random.default_rng(seed)
     model = Building()
@@ -104,7 +104,7 @@ def _image_network(seed, *, hybrid, wrong=None):
     data = [graph.tensor(name, (1, 7, 7, n)) for name, n in zip("xhy", channels, strict=True)]
     for place in range(2):
         shape = (channels[place + 1], 3, 3, channels[place])
-        real = 0.4 * random.normal(size=shape)
+        real = size * random.normal(size=shape)
         bias = graph.tensor(f"b{place}", shape[:1], value=0.3 * random.normal(size=shape[0]))
         if hybrid:
             scale = (np.abs(real).max(axis=(1, 2, 3)) / 127).astype(np.float32)
@@ -117,7 +117,7 @@ def _image_network(seed, *, hybrid, wrong=None):
         graph.op(
             "CONV_2D", [data[place], kernel, bias], [data[place + 1]], "Conv2D", version=5,
             strideW=1, strideH=1, dilationWFactor=1, dilationHFactor=1,
-            fusedActivationFunction=int(place == 0),
+            fusedActivationFunction=0 if place else activation,
         )  # fmt: skip
     graph.ends([data[0]], [data[-1]])
     return model.data()
@@ -174,3 +174,14 @@ def test_a_quantized_constant_of_one_number_is_compared(tmp_path, number, same):
     report = _checked(tmp_path, _shifted(127), _shifted(number))
     assert (report.verdict is isomorph.Verdict.EQUIVALENT) is same, report.reason
     assert (report.verdict is isomorph.Verdict.DIVERGENT) is not same, report.reason
+
+
+@pytest.mark.parametrize(("activation", "verdict"), [(1, "degraded"), (3, "divergent")])
+def test_a_limit_that_small_inputs_do_not_reach_is_found_beside_rounding(
+    tmp_path, activation, verdict
+):
+    """Without ranges of its own, a candidate of eight bits loses no more on larger inputs."""
+    right = _image_network(5, hybrid=False, size=0.08)
+    other = _image_network(5, hybrid=True, size=0.08, activation=activation)
+    report = _checked(tmp_path, right, other)
+    assert report.verdict == verdict, report.reason

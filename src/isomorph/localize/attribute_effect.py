@@ -29,12 +29,14 @@ from isomorph.localize.output_effect import (
     numeric,
 )
 from isomorph.match.attributes import AttributeDifference, apart_in_lists, numbers_of
+from isomorph.match.quantizers import quantization_by_tensor
 from isomorph.match.rounded_weights import narrowed
 from isomorph.match.topology import Topology
 from isomorph.measure.budget_check import judge
 from isomorph.measure.evaluated_model import EvaluatedModel, flattened
 from isomorph.measure.precision import QUANTIZED_OPS, lower_precision, quantized
 from isomorph.oracle.noise import unit_roundoff
+from isomorph.sessions.dequantized_session import real_values
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
@@ -253,10 +255,10 @@ class AttributeExperiment:
         if any(side.oracle().capabilities.feed != "all" for side in self._sides):
             return
         # A quantizer saturates on data that is larger than what it was calibrated on.
-        narrow = bool(self._lower)
+        calibrated = self._experiment.calibrated()
         yield from other_inputs(
             reference, self._experiment.terms, first=list(self._between_numbers()),
-            scales=self._scales, sizes=True, beyond_given=not narrow,
+            scales=self._scales, sizes=True, beyond_given=not calibrated,
             ties=self._experiment.one_framework,
         )  # fmt: skip
 
@@ -350,7 +352,17 @@ class AttributeExperiment:
         ):
             return None
         given = model.oracle().run(model.feeds, list(dict.fromkeys(one for one, _ in reads)))
-        fed = {two: given[one] for one, two in reads}
+        own, others = (quantization_by_tensor(each.model.graph) for each in (model, other))
+        if any(two in others and one not in own for one, two in reads) or any(
+            name in own and each not in others for name, each in zip(places, made, strict=True)
+        ):
+            return None  # real numbers would have to be rounded to a grid
+        fed = {
+            two: real_values(np.asarray(given[one]), own[one])
+            if one in own and two not in others
+            else given[one]
+            for one, two in reads
+        }
         results = other.oracle().run({**other.feeds, **fed}, made)
         put = {name: results[each] for name, each in zip(places, made, strict=True)}
         names = list(dict.fromkeys(spec.name for spec in model.model.graph.outputs))

@@ -269,7 +269,7 @@ class ConstantExperiment:
         outputs beyond their budgets count only where the reference's numbers restore them.
         """
         wrong = shown_differences((ref, cand), self.sides, self.outputs, self.terms)
-        if trial is not None and seen is not Effect.SHOWN and wrong and self._calibrated():
+        if trial is not None and seen is not Effect.SHOWN and wrong and self.calibrated():
             wrong = []
         return ConstantEffect(
             effect=Effect.SHOWN if wrong else seen,
@@ -279,7 +279,7 @@ class ConstantExperiment:
             divergent=bool(wrong),
         )
 
-    def _calibrated(self) -> bool:
+    def calibrated(self) -> bool:
         """Whether the candidate quantizes data with ranges of its own."""
         graphs = [side.model.graph for side in self.sides]
         live = Topology(graphs[1]).live

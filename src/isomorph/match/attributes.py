@@ -32,6 +32,8 @@ _NO_EFFECT = frozenset(
      "output_dtype", "consumed_inputs"}
 )  # fmt: skip
 """Attributes that state a type, or that inference does not use."""
+_LIMITED_BY = {"RELU6": 6.0, "RELU_N1_TO_1": 1.0}
+"""Fused activations with a limit, and the limit."""
 _MOST_WRITTEN = 60
 """Characters of a value in a sentence; of a longer one the first element that differs is shown."""
 
@@ -249,9 +251,9 @@ def _is_float(value: object) -> bool:
 
 
 def numbers_of(node: Node) -> set[float]:
-    """Return the finite numbers other than zero among the single attributes of a node."""
-    return {
-        float(value)
-        for value in node.attributes.values()
-        if _is_number(value) and np.isfinite(value) and value
-    }
+    """Return the finite numbers other than zero among the single attributes of a node.
+
+    The limit of a fused activation is one of them.
+    """
+    values = [_LIMITED_BY.get(v, v) if isinstance(v, str) else v for v in node.attributes.values()]
+    return {float(v) for v in values if _is_number(v) and np.isfinite(v) and v}
