@@ -19,7 +19,7 @@ from isomorph.measure.draws_needed import (
     values_in_doubt,
     widened_by_few_draws,
 )
-from isomorph.measure.equal_decisions import decide_alike
+from isomorph.measure.equal_decisions import held_spread
 from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.measure.integer_outputs import judged_as_integers
 from isomorph.measure.output_layout import (
@@ -263,7 +263,7 @@ def _judge_once(
             _allowance(reference, candidate, left, right, moved) if terms.allowance else None
         ),
         intended=lambda: _intended(reference, candidate, left, right, moved),
-        decide_alike=lambda: decide_alike(reference, candidate),
+        held=lambda: held_spread(reference, candidate, (left, right), lambda e: _move(e, moved)),
     )
     judged = decide(ref, cand, question)
     if question.budget is None:

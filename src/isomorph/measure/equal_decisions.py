@@ -8,15 +8,19 @@ outputs: what is left is judged by the noise around the jumps alone.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isomorph.core.errors import IsomorphError
+from isomorph.core.trace import Noise
 from isomorph.measure.evaluated_model import EvaluatedModel
+from isomorph.measure.noise_draws import spreads
 from isomorph.measure.precision import jumping_nodes, jumps, quantized
+from isomorph.measure.spread import Spread, merged
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
@@ -24,12 +28,57 @@ if TYPE_CHECKING:
     from isomorph.measure.comparand import Comparand
 
 
-def decide_alike(reference: Comparand, candidate: Comparand) -> bool:
-    """Whether every node that decides has a counterpart with equal results; False if unknown."""
+def held_spread(
+    reference: Comparand,
+    candidate: Comparand,
+    outputs: tuple[str, str],
+    arranged: Callable[[Spread | None], Spread | None],
+) -> Spread | None:
+    """Return the rounding of a pair of outputs with every decision held; None where they differ.
+
+    ``arranged`` puts the spread of the candidate's output into the order of the reference's.
+    """
     if not (isinstance(reference, EvaluatedModel) and isinstance(candidate, EvaluatedModel)):
-        return False
-    left = _decisions(reference)
-    return left is not None and left == _decisions(candidate)
+        return None
+    left, right = _held(reference), _held(candidate)
+    if left is None or right is None or left.digests != right.digests:
+        return None
+    drawn = merged(left.spread(outputs[0]), arranged(right.spread(outputs[1])))
+    if drawn is not None:
+        return drawn
+    # Without such draws: the rounding around the jumps of the draws that were made.
+    sides = reference.rounding(), candidate.rounding()
+    if isinstance(sides[0], IsomorphError) or isinstance(sides[1], IsomorphError):
+        return None
+    whole = merged(sides[0].get(outputs[0]), arranged(sides[1].get(outputs[1])))
+    return None if whole is None else replace(whole, reached=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """The decisions of one model on one sample."""
+
+    evaluated: EvaluatedModel
+    values: Mapping[str, Array]
+    digests: Counter[str]
+
+    def spread(self, name: str) -> Spread | None:
+        """Return how far rounding moves an output while every decision stays as it is.
+
+        None where a decision and the number that is returned are one (a remainder).
+        """
+        side = self.evaluated
+        if side.oracle().capabilities.feed != "all" or not all(map(_whole, self.values.values())):
+            return None
+        outputs = side.oracle_outputs()
+        if isinstance(outputs, IsomorphError) or name not in outputs:
+            return None
+        noise = Noise(seed=side.seed, rounding=True)
+        try:
+            feeds = {**side.feeds, **self.values}
+            return spreads(side.oracle(), feeds, {name: outputs[name]}, noise)[name]
+        except (IsomorphError, ValueError):
+            return None
 
 
 def decision_nodes(graph: Graph) -> tuple[Node, ...] | None:
@@ -41,8 +90,8 @@ def decision_nodes(graph: Graph) -> tuple[Node, ...] | None:
     return tuple(node for node in jumping_nodes(graph) if not node.bodies)
 
 
-def _decisions(evaluated: EvaluatedModel) -> Counter[str] | None:
-    """Return the digests of all results of nodes that decide; None where some are not known."""
+def _held(evaluated: EvaluatedModel) -> Held | None:
+    """Return the results of all nodes that decide; None where some are not known."""
     nodes, session = decision_nodes(evaluated.model.graph), evaluated.oracle()
     if nodes is None or evaluated.taken or session.capabilities.fetch != "all":
         return None
@@ -51,14 +100,21 @@ def _decisions(evaluated: EvaluatedModel) -> Counter[str] | None:
         results = session.run(evaluated.feeds, list(names))
     except IsomorphError:
         return None
-    found: Counter[str] = Counter()
+    held: dict[str, Array] = {}
     for node in nodes:
-        values = [results[name] for name in node.outputs if name]
-        known = [value for value in values if isinstance(value, np.ndarray)]
-        if len(known) < len(values) or not all(value.dtype.kind in "biuf" for value in known):
+        values = {name: results[name] for name in node.outputs if name}
+        known = {name: each for name, each in values.items() if isinstance(each, np.ndarray)}
+        if len(known) < len(values) or not all(e.dtype.kind in "biuf" for e in known.values()):
             return None
-        found.update(map(_digest, decided(known)))
-    return found
+        kept = {id(each) for each in decided(list(known.values()))}
+        held.update({name: each for name, each in known.items() if id(each) in kept})
+    digests = Counter(map(_digest, held.values()))
+    return Held(evaluated=evaluated, values=held, digests=digests)
+
+
+def _whole(value: Array) -> bool:
+    """Whether all numbers are integers, which no rounding moves while the decision stays."""
+    return value.dtype.kind != "f" or bool(np.all(np.isfinite(value) & (value == np.rint(value))))
 
 
 def decided(results: Sequence[Array]) -> Sequence[Array]:

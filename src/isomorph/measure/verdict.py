@@ -70,8 +70,9 @@ class Question:
     budget: float | None = None
     allowance: Callable[[], Spread | None] = lambda: None
     intended: Callable[[], Spread | None] = lambda: None
-    decide_alike: Callable[[], bool] = lambda: False
-    """Whether both oracles take every decision alike, so that no jump explains a difference."""
+    held: Callable[[], Spread | None] = lambda: None
+    """How far rounding moves the pair while every decision stays as it is; None where the oracles
+    do not take all of them alike, so that a jump may explain a difference."""
 
 
 def decide(reference: Evidence, candidate: Evidence, question: Question) -> Divergence:
@@ -186,18 +187,18 @@ class _Errors:
 
     def differ_without_jumps(self) -> bool:
         """Whether only jumps explain the difference, and both sides decide alike; kept if so."""
-        spread = self.budget
-        if spread is None or not spread.reached:
-            return False
-        still = replace(spread, reached=())
-        apart = self.part(self.candidate.run, self.reference.run, still, ROUNDING)
-        rounding = self.part(
-            self.candidate.shown, self.reference.shown, still, ROUNDING, flushed=False
-        )
-        if _within(apart) or _within(rounding) or not self.question.decide_alike():
+        if self.budget is None or not self.budget.reached:
             return False
         self.measure_translation(jumps=False)
-        if _within(self.translation):
+        held = None if _within(self.translation) else self.question.held()
+        if held is None:
+            self.translation = None
+            return False
+        apart = self.part(self.candidate.run, self.reference.run, held, ROUNDING)
+        rounding = self.part(
+            self.candidate.shown, self.reference.shown, held, ROUNDING, flushed=False
+        )
+        if _within(apart) or _within(rounding):
             self.translation = None
             return False
         self.rounding, self.observed = rounding, apart

@@ -76,3 +76,32 @@ def test_a_sign_of_zero_does_not_excuse_an_offset():
     assert report.verdict is isomorph.Verdict.DIVERGENT
     named = next(each for each in report.findings if each.node)
     assert "y" in named.tensors
+
+
+def saturated(offset=None):
+    """Whole numbers of exactly three, on which rounding decides, and an offset before a softmax."""
+    nodes = [
+        node("Mul", "x ten", "a"), node("Round", "a", "r"),
+        node("Cast", "r", "w", to=TensorProto.INT64), node("Mul", "w five", "b"),
+        node("Cast", "b", "c", to=TensorProto.FLOAT), node("Tanh", "c", "t"),
+        node("Mul", "t three", "m"), node("Cast", "m", "i", to=TensorProto.INT64),
+        node("Cast", "i", "f", to=TensorProto.FLOAT),
+    ]  # fmt: skip
+    constants = {"ten": F32(10.0), "five": np.array([5], np.int64), "three": F32(3.0)}
+    if offset is not None:
+        constants["o"] = np.zeros((6, 5), F32)
+        constants["o"][0, 4] = offset
+        nodes.append(node("Add", "f o", "g"))
+    nodes.append(node("Softmax", "f" if offset is None else "g", "y", axis=-2))
+    return model(nodes, {"x": floats(6, 5)}, {"y": floats(6, 5)}, constants)
+
+
+@pytest.mark.parametrize("offset", [0.5, 2.0])
+def test_steps_of_many_elements_do_not_excuse_an_offset(offset):
+    """Every draw moves other elements by a step, so that the outputs have no few values."""
+    rows = [[4, -2, 3, 1, -7], [0, 1, 1, 6, 6], [2, 8, 2, -8, -1]]
+    feeds = np.triu(np.array(rows * 2, F32))
+    assert checked(saturated(), saturated(0.0), feeds).verdict is isomorph.Verdict.EQUIVALENT
+    report = checked(saturated(), saturated(offset), feeds)
+    assert report.verdict is isomorph.Verdict.DIVERGENT
+    assert next(each for each in report.findings if each.node).node == "Add_g"
