@@ -23,6 +23,8 @@ FUSED = "fused_activation_function"
 """The option of a node that has an activation built in."""
 BUILT_IN = {"RELU": "Relu", "RELU6": "Clip", "RELU_N1_TO_1": "Clip", "TANH": "Tanh"}
 """The activations that can be built in, as operators."""
+BUILT_IN_LIMITS = {"RELU6": 6.0, "RELU_N1_TO_1": 1.0}
+"""The limits of those that have one."""
 
 RANDOM = frozenset(
     {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli",

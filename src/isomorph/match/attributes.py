@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.core.ops import BUILT_IN_LIMITS
+
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Model, Node
 
@@ -32,8 +34,6 @@ _NO_EFFECT = frozenset(
      "output_dtype", "consumed_inputs"}
 )  # fmt: skip
 """Attributes that state a type, or that inference does not use."""
-_LIMITED_BY = {"RELU6": 6.0, "RELU_N1_TO_1": 1.0}
-"""Fused activations with a limit, and the limit."""
 _MOST_WRITTEN = 60
 """Characters of a value in a sentence; of a longer one the first element that differs is shown."""
 
@@ -255,5 +255,7 @@ def numbers_of(node: Node) -> set[float]:
 
     The limit of a fused activation is one of them.
     """
-    values = [_LIMITED_BY.get(v, v) if isinstance(v, str) else v for v in node.attributes.values()]
+    values = [
+        BUILT_IN_LIMITS.get(v, v) if isinstance(v, str) else v for v in node.attributes.values()
+    ]
     return {float(v) for v in values if _is_number(v) and np.isfinite(v) and v}

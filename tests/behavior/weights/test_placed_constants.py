@@ -90,7 +90,7 @@ def positions(table):
     nodes = [node("Shape", "x", "s", start=1, end=2), node("Slice", "p z s", "q"),
              node("Add", "x q", "y")]  # fmt: skip
     constants = {"p": table.astype(F32), "z": np.array([0])}
-    return model(nodes, {"x": floats(1, "t", 4)}, {"y": floats(1, "t", 4)}, constants)
+    return model(nodes, {"x": floats(1, 6, 4)}, {"y": floats(1, 6, 4)}, constants)
 
 
 def test_a_weight_before_which_nothing_differs_counts_where_no_input_moves_its_node():
