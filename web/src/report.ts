@@ -178,7 +178,7 @@ export interface Budget {
   uncovered: number;
   /** Elements that differ within a budget larger than any value of the tensor. */
   blind: number;
-  /** Whether the noise of the last nodes alone was drawn: the true budget is larger. */
+  /** Whether it is from a part of the noise (last nodes, or float64): the true one is larger. */
   lower_bound: boolean;
 }
 

@@ -68,13 +68,6 @@ def run_check(
     return check_pair(left, right, given, options)
 
 
-def _one_file(reference: Any, candidate: Any) -> bool:  # noqa: ANN401
-    """Whether both are one name of one file, which is then compared under two settings."""
-    if not all(isinstance(each, (str, Path)) for each in (reference, candidate)):
-        return False
-    return str(reference) == str(candidate)
-
-
 def open_pair(loader: Loader, reference: Any, candidate: Any) -> tuple[ModelHandle, ModelHandle]:  # noqa: ANN401
     """Both models, loaded at the same time where each has a worker of its own.
 
@@ -88,10 +81,11 @@ def open_pair(loader: Loader, reference: Any, candidate: Any) -> tuple[ModelHand
             with phase("load"):
                 found[role].prepare()
 
-    if _one_file(reference, candidate):
+    files = all(isinstance(each, (str, Path)) for each in (reference, candidate))
+    if files and str(reference) == str(candidate):
+        # One file under two settings is read once.
         left = loader.open("reference", reference)
         return left, loader.open("candidate", candidate, left.model)
-    files = all(isinstance(each, (str, Path)) for each in (reference, candidate))
     apart = files and loader.host.isolation == "process"
     run_parallel(
         lambda: load("candidate", candidate), lambda: load("reference", reference), apart=apart

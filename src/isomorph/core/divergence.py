@@ -80,7 +80,7 @@ class Budget:
     blind: Count = 0
     """Elements that differ within a budget larger than any value of the tensor."""
     lower_bound: bool = False
-    """Whether the noise of the last nodes alone was drawn: the true budget is larger."""
+    """Whether it is from a part of the noise (last nodes, or float64): the true one is larger."""
 
     @property
     def within(self) -> Judgment:

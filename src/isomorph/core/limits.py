@@ -341,6 +341,10 @@ REPORTED_INPUT_BYTES = 4 << 20
 """Bytes of an input that shows a difference, up to which the report holds its values. Beyond: the
 report states how it is made."""
 
+RANKED_PAIRS = 4096
+"""Pairs of equal small constants among which the nearest are searched. Beyond: they correspond in
+their order."""
+
 RESIZED_ELEMENTS = 1 << 20
 """Elements of all inputs together up to which dynamic axes of given inputs are doubled, to try
 other sizes. Beyond: they are only halved."""

@@ -16,7 +16,13 @@ import numpy as np
 from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.core.stated_numbers import DECISION_INPUTS, NEAR_DECISIONS
-from isomorph.localize.input_search import Carry, Trial, first_shown, random_count, random_inputs
+from isomorph.localize.input_search import (
+    Carry,
+    Trial,
+    first_that_differs,
+    random_input_count,
+    random_inputs,
+)
 from isomorph.localize.locate import locate
 from isomorph.match.attributes import digest
 from isomorph.match.topology import Topology
@@ -34,7 +40,7 @@ _Sides = tuple["EvaluatedModel", "EvaluatedModel"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hidden:
+class HiddenDifference:
     """A decision on different numbers, and the input and the output that show it, if one does."""
 
     finding: Finding | None = None
@@ -45,32 +51,33 @@ class Hidden:
 
 def hidden_difference(
     sides: _Sides, outputs: Sequence[Binding], terms: Terms, carry: Carry
-) -> Hidden:
+) -> HiddenDifference:
     """Try more inputs where both models decide alike on different numbers."""
     # A candidate of lower precision decides on other numbers by design.
     lower = lower_precision(*(side.model.graph for side in sides))
     nodes = None if lower else _on_other_numbers(sides)
     # An absolute budget states nothing about inputs that are larger than the given ones.
     if nodes is None or terms.budgets:
-        return Hidden()
-    count = random_count(sides[0], DECISION_INPUTS)
-    shown = first_shown(random_inputs(sides[0], count), sides, outputs, terms, carry)
+        return HiddenDifference()
+    count = random_input_count(sides[0], DECISION_INPUTS)
+    shown = first_that_differs(random_inputs(sides[0], count), sides, outputs, terms, carry)
     if shown is not None:
         pairs = [
             (each.reference_output, each.candidate_output)
             for each in shown.wrong
             if each.reference_output and each.candidate_output
         ]
-        return Hidden(
+        return HiddenDifference(
             finding=_finding(nodes, shown.sides, pairs),
             trial=shown.trial,
             output=str(shown.wrong[0].candidate_output),
         )
     why = (
-        f"node {nodes[1].name!r} ({nodes[1].op}) decides as the reference's {nodes[0].name!r}, but "
-        f"on other numbers; none of {count} inputs tried shows a difference"
+        f"node {nodes[1].name!r} ({nodes[1].op}) has the results of the reference's "
+        f"{nodes[0].name!r}, but from other values; none of {count} generated inputs shows a "
+        "difference"
     )
-    return Hidden(skipped=Skipped(what="decisions", why=why))
+    return HiddenDifference(skipped=Skipped(what="decisions", why=why))
 
 
 def _finding(nodes: tuple[Node, Node], sides: _Sides, outputs: list[tuple[str, str]]) -> Finding:
@@ -86,9 +93,9 @@ def _finding(nodes: tuple[Node, Node], sides: _Sides, outputs: list[tuple[str, s
         code="LATENT",
         status=FindingStatus.SUSPECTED,
         effect=FindingEffect.LATENT,
-        summary=f"node {decides.name!r} ({decides.op}) decides as the reference's "
-        f"{nodes[0].name!r} on the given inputs, but on other numbers"
-        + (f"; node {named!r} makes them" if faults else ""),
+        summary=f"node {decides.name!r} ({decides.op}) has the results of the reference's "
+        f"{nodes[0].name!r} on the given inputs, but from other values"
+        + (f", which node {named!r} computes" if faults else ""),
         node=named,
         nodes=faults[0].nodes if faults else (decides.name,),
         tensors=(faults[0].tensor,) if faults else decides.outputs[:1],

@@ -48,7 +48,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class DifferingInput:
     """An input on which outputs differ, and both models on it."""
 
     trial: Trial
@@ -118,7 +118,7 @@ def other_inputs(
         TRIED_WEIGHTS.reached()
 
 
-def random_count(reference: EvaluatedModel, count: int) -> int:
+def random_input_count(reference: EvaluatedModel, count: int) -> int:
     """Return how many generated inputs are tried of so many: fewer where the model is large."""
     graph = reference.model.graph
     size = sum(math.prod(each.shape) for each in graph.constants.values())
@@ -257,13 +257,13 @@ def shown_differences(
     return [] if wrong and any(map(overflows, sides, given)) else wrong
 
 
-def first_shown(
+def first_that_differs(
     trials: Iterable[Trial],
     sides: tuple[EvaluatedModel, EvaluatedModel],
     outputs: Sequence[Binding],
     terms: Terms,
     carry: Carry,
-) -> Shown | None:
+) -> DifferingInput | None:
     """Return the first of these inputs on which the outputs of two graphs differ."""
     reference, candidate = sides
     for trial in trials:
@@ -276,7 +276,7 @@ def first_shown(
         except (IsomorphError, ValueError):
             continue  # an input that a model rejects shows nothing
         if wrong:
-            return Shown(trial=trial, sides=(ref, cand), wrong=tuple(wrong))
+            return DifferingInput(trial=trial, sides=(ref, cand), wrong=tuple(wrong))
     return None
 
 

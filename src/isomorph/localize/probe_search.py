@@ -18,7 +18,7 @@ from isomorph.localize.input_search import (
     Carry,
     Trial,
     encoded,
-    first_shown,
+    first_that_differs,
     one_framework,
     other_inputs,
     scales_to,
@@ -155,7 +155,7 @@ def _unpaired_selection(
     reference, candidate = sides
     trials = other_inputs(reference, terms, ties=one_framework(sides))
     unlike = SELECTION_INPUTS.first(_unlike(trials, reference))
-    shown = first_shown(unlike, sides, outputs, terms, carry)
+    shown = first_that_differs(unlike, sides, outputs, terms, carry)
     if shown is None:
         return None
     return _selection(probes, shown.trial, str(shown.wrong[0].candidate_output), candidate)

@@ -84,11 +84,9 @@ def _sizes(
 ) -> Iterator[Sizes]:
     """Yield other sizes of the batch, or of all other axes."""
     given: dict[str, int] = {}
-    for spec in graph.inputs:
-        for place, size in enumerate(spec.shape or ()):
-            name = axis_name(spec.name, place, size) if not isinstance(size, int) else ""
-            if name in axes and spec.name in feeds and feeds[spec.name].ndim > place:
-                given.setdefault(name, int(feeds[spec.name].shape[place]))
+    for name, place, axis in _dynamic_axes(graph):
+        if axis in axes and name in feeds and feeds[name].ndim > place:
+            given.setdefault(axis, int(feeds[name].shape[place]))
     if not given or min(given.values()) < 1:
         return
     if batch:
@@ -102,15 +100,21 @@ def _sizes(
     yield {name: max(size // 2, 1) for name, size in given.items()}
 
 
+def _dynamic_axes(graph: Graph) -> Iterator[tuple[str, int, str]]:
+    """Yield the inputs with the places and the names of their dynamic axes."""
+    for spec in graph.inputs:
+        for place, size in enumerate(spec.shape or ()):
+            if not isinstance(size, int):
+                yield spec.name, place, axis_name(spec.name, place, size)
+
+
 def _resized(graph: Graph, feeds: Mapping[str, Array], sizes: Sizes) -> Trial:
     """Repeat or cut the given values along the axes with other sizes."""
     made = dict(feeds)
-    for spec in graph.inputs:
-        for place, size in enumerate(spec.shape or ()):
-            name = axis_name(spec.name, place, size) if not isinstance(size, int) else ""
-            if name in sizes and spec.name in made:
-                rows = np.arange(sizes[name]) % max(made[spec.name].shape[place], 1)
-                made[spec.name] = np.take(made[spec.name], rows, axis=place)
+    for name, place, axis in _dynamic_axes(graph):
+        if axis in sizes and name in made:
+            rows = np.arange(sizes[axis]) % max(made[name].shape[place], 1)
+            made[name] = np.take(made[name], rows, axis=place)
     recipe = f"the given inputs, repeated or cut to {_text(sizes)}"
     return Trial(recipe=recipe, feeds=made, kind=InputKind.GIVEN, resized=True)
 

@@ -36,8 +36,8 @@ from isomorph.localize.output_effect import (
 )
 from isomorph.localize.same_operand import applied_to_same_data, reads_same_data
 from isomorph.localize.weight_inputs import (
+    converted_to,
     equal_operands,
-    in_type,
     scales_to_limits,
     selected_rows,
 )
@@ -46,14 +46,13 @@ from isomorph.match.topology import Topology
 from isomorph.measure.compare import Terms
 from isomorph.measure.evaluated_model import EvaluatedModel, flattened
 from isomorph.measure.precision import lower_precision, quantized
+from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
     from isomorph.core.report import Binding
     from isomorph.core.trace import Array, Arrays
     from isomorph.match.constant_difference import ConstantDifference
     from isomorph.match.stored_weights import Weights
-
-_NARROW_FLOATS = ("float16", "bfloat16", "float8", "float4")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,7 +242,7 @@ class ConstantExperiment:
         The other numbers of a narrow weight are rounded too, and what they move may outweigh the
         wrong ones by chance. Then nothing else compensates for these.
         """
-        narrow = difference.weight.dtype.startswith(_NARROW_FLOATS)
+        narrow = unit_roundoff(difference.weight.dtype) > unit_roundoff("float32")
         if difference.origin is None or not narrow or difference.store is not None:
             return False
         name = difference.weight.name
@@ -325,4 +324,4 @@ def _corrected(difference: ConstantDifference, candidate: EvaluatedModel) -> Arr
     if actual.dtype.kind in "OSU":
         return None  # strings
     corrected = difference.corrected(actual if actual.dtype.kind in "iu" else None)
-    return np.asarray(in_type(corrected, actual.dtype), order="C")
+    return np.asarray(converted_to(corrected, actual.dtype), order="C")

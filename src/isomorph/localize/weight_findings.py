@@ -65,7 +65,7 @@ def compared_constants(
     not_shown: list[Skipped] = []
     differences = [e for e in differences if not any(_explains(each, e) for each in known)]
     # A constant that a Cast makes of another one is read by the same nodes as this.
-    differences = list({_same_difference(each): each for each in reversed(differences)}.values())
+    differences = list({_identity_of(each): each for each in reversed(differences)}.values())
     differences.reverse()
     # Many at once may be another rounding of all weights: then the runs judge those reached.
     groups = [[each for each in differences if each.certain is sure] for sure in (True, False)]
@@ -165,7 +165,7 @@ def _left_out(suspects: Sequence[ConstantDifference]) -> Skipped:
     )
 
 
-def _same_difference(difference: ConstantDifference) -> tuple[object, ...]:
+def _identity_of(difference: ConstantDifference) -> tuple[object, ...]:
     """Identify a difference by its numbers and by what reads them."""
     readers = tuple(sorted({each.node.name for each in difference.weight.readers}))
     numbers = difference.shown or difference.weight.name

@@ -70,7 +70,7 @@ def equal_operands(
             value = feeds[name]
             if value.dtype.kind not in "iu" or not value.size:
                 continue
-            numbers = in_type(difference.expected, value.dtype)
+            numbers = converted_to(difference.expected, value.dtype)
             try:
                 placed = np.broadcast_to(numbers, value.shape)
             except ValueError:
@@ -96,7 +96,7 @@ def _inputs_behind(topology: Topology, node: Node) -> set[str]:
     return found
 
 
-def in_type(values: Array, dtype: np.dtype[Any]) -> Array:
+def converted_to(values: Array, dtype: np.dtype[Any]) -> Array:
     """Convert values to a type; float64 rounds the largest integers beyond their range."""
     if dtype.kind not in "iu" or values.dtype.kind != "f":
         return values.astype(dtype)

@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.stated_numbers import BEYOND_ROUNDINGS, CLAMPED_IN_FLOAT16, OPERATION_ROUNDINGS
+from isomorph.core.stated_numbers import (
+    BEYOND_ROUNDINGS,
+    CLAMPED_IN_FLOAT16,
+    OFF_BY_LITTLE,
+    OPERATION_ROUNDINGS,
+)
 from isomorph.oracle.noise import unit_roundoff
 from isomorph.oracle.sizes import rms
 
@@ -44,10 +49,6 @@ _READ_AS_TABLE = frozenset(
      "Identity", "Sin", "Cos"}
 )  # fmt: skip
 """Operators that read a table of positions or angles; a learned kernel is read by others."""
-_FEWEST_OFF_BY_LITTLE = 16
-"""Numbers that are off by little, of all that are off, in a table that was computed again: at least
-so many, and one for each so many that are off by more."""
-
 _AT_A_TIME, _IN_CACHE = 1 << 20, 1 << 15
 """Elements of a block, and of one whose arithmetic stays in the cache of a core."""
 
@@ -171,7 +172,7 @@ def _computed_again(expected: Array, actual: Array, beyond: Array, weight: Store
         return False
     count = int(np.count_nonzero(beyond))
     within = int(np.count_nonzero(expected != actual)) - count
-    if within < max(_FEWEST_OFF_BY_LITTLE, count // _FEWEST_OFF_BY_LITTLE):
+    if within < max(OFF_BY_LITTLE, count // OFF_BY_LITTLE):
         return False
     with np.errstate(all="ignore"):
         apart = np.max(np.abs(expected[beyond] - actual[beyond]), initial=0.0)

@@ -39,7 +39,7 @@ def same_structure(reference: Weights, candidate: Weights) -> dict[str, str] | N
         if name in candidate.graph.constants and other in reference.graph.constants:
             constants[name] = other
             continue
-        if _same_number(reference, candidate, name, other):
+        if _same_constant(reference, candidate, name, other):
             continue
         node, partner = candidate.topology.maker.get(name), reference.topology.maker.get(other)
         if node is None or partner is None:
@@ -55,7 +55,7 @@ def same_structure(reference: Weights, candidate: Weights) -> dict[str, str] | N
     return constants if len(set(known.values())) == len(known) else None
 
 
-def _same_number(reference: Weights, candidate: Weights, name: str, other: str) -> bool:
+def _same_constant(reference: Weights, candidate: Weights, name: str, other: str) -> bool:
     """Whether one of two constants is computed, and both hold the same values of the same type."""
     if name in candidate.topology.live or other in reference.topology.live:
         return False

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.limits import UNPAIRED_USES
+from isomorph.core.limits import RANKED_PAIRS, UNPAIRED_USES
 from isomorph.core.stated_numbers import FEW_ELEMENTS
 from isomorph.match.element_bounds import Elements, Source, compare_elements
 from isomorph.match.quantizers import float_operator
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.match.stored_weights import StoredWeight, WeightReader, Weights
 
-_RANKED_PAIRS = 4096
-"""Pairs of equal uses among which the nearest are searched; more cancel out in their order."""
 _MIRRORED = {"Less": "Greater", "LessOrEqual": "GreaterOrEqual"}
 
 
@@ -122,7 +120,7 @@ def _without_nearest(uses: list[_Use], others: list[_Use]) -> tuple[list[_Use], 
             groups.setdefault(key, ([], []))[side].append(use)
     gone: set[int] = set()
     for here, there in groups.values():
-        if len(here) * len(there) > _RANKED_PAIRS:
+        if len(here) * len(there) > RANKED_PAIRS:
             pairs = list(zip(here, there, strict=False))
         else:
             pairs = sorted(((one, two) for one in here for two in there), key=lambda e: _apart(*e))

@@ -190,7 +190,9 @@ class _Errors:
         if self.budget is None or not self.budget.reached:
             return False
         self.measure_translation(jumps=False)
-        held = None if _within(self.translation) else self.question.held()
+        if _within(self.translation):
+            return False
+        held = self.question.held()
         if held is None:
             self.translation = None
             return False

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import isomorph
-from isomorph import api, registry
+from accepted_reports import accepted
+from isomorph import registry
 from isomorph.checking.baseline import accepted_entries, compare_with_baseline
 from isomorph.core.report import Finding
 from isomorph.store.reports import read_report
@@ -39,13 +40,7 @@ def checked(candidate, baseline=None, inputs=DEAD):
 
 @pytest.fixture
 def known(tmp_path):
-    report = checked(KNOWN)
-    assert report.verdict is isomorph.Verdict.DIVERGENT
-    assert all(each.verdict is isomorph.Verdict.EQUIVALENT for each in report.outputs)
-    path = tmp_path / "report.json"
-    path.write_text(registry.reporter("json").render(report))
-    file = tmp_path / "known.toml"
-    (entry,) = api.accept(path, why="known", who="Ada", baseline=file, pair="p")
+    file, entry = accepted(checked(KNOWN), tmp_path)
     assert (entry.output, entry.constant, entry.causes) == ("", "v", ("weight",))
     return file
 

@@ -58,6 +58,6 @@ def test_equal_constants_in_another_order_are_not_changed():
 
 
 def test_so_many_equal_ones_that_they_are_not_ranked_cancel_out(monkeypatch):
-    monkeypatch.setattr("isomorph.match.small_constants._RANKED_PAIRS", 0)
+    monkeypatch.setattr("isomorph.match.small_constants.RANKED_PAIRS", 0)
     assert changed_constants(added(0.5, 0.5), added(0.5, 0.5)) == []
     assert len(changed_constants(added(0.25, 0.0), added(0.0, 0.0))) == 1

@@ -35,7 +35,6 @@ class MappedWeights:
             # A private copy that nobody writes to: torch warns of memory it may not write.
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
         self._flat: dict[str, Any] = {}
-        self._intact: set[str] = set()
         self._entries = {
             name: (folder, entry)
             for folder, config in (
@@ -81,28 +80,22 @@ class MappedWeights:
             self._map.madvise(mmap.MADV_DONTNEED)
 
     def compare_checksums(self, names: Iterable[str]) -> None:
-        """Compare the bytes of these with their checksums, several at a time where they are large.
+        """Compare the bytes of the large ones with their checksums, several at a time.
 
-        zlib lets other threads run meanwhile.
+        Small ones are compared when they are read. zlib lets other threads run meanwhile.
         """
         members = {
             self._members[folder + entry["path_name"]]
             for folder, entry in (self._entries[name] for name in names)
         }
         large = [about for about in map(self._archive.getinfo, members) if _is_large(about)]
-        if len(large) > 1:
-            with ThreadPoolExecutor(threads_per_side()) as pool:
-                self._intact.update(
-                    about.filename
-                    for about, _ in zip(large, pool.map(self._check, large), strict=True)
-                )
+        with ThreadPoolExecutor(threads_per_side()) as pool:
+            list(pool.map(self._check, large))
 
     def _read(self, inside: str) -> Any:  # noqa: ANN401
         if inside not in self._flat:
             about = self._archive.getinfo(self._members[inside])
             if _is_large(about):
-                if about.filename not in self._intact:
-                    self._check(about)
                 self._flat[inside] = torch.from_numpy(self._bytes(about))
             else:
                 # The archive compares the checksum.

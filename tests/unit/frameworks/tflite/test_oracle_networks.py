@@ -1,11 +1,5 @@
 """Whole Keras networks in every precision: each operator of the oracle against LiteRT's."""
 
-import hashlib
-import os
-import shutil
-import subprocess
-import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +9,7 @@ from isomorph.core.trace import Environment, Noise
 from isomorph.frameworks.tflite.framework import TfliteFramework
 from isomorph.frameworks.tflite.oracle import TfliteOracle
 from isomorph.frameworks.tflite.runtime import TfliteRuntime
+from model_fixtures import kept_models
 
 _SCRIPT = Path(__file__).with_name("oracle_models.py")
 
@@ -30,21 +25,7 @@ LOOSE = {"ADD": 2, "SUB": 2, "TANH": 3, "LOGISTIC": 2, "SOFTMAX": 2, "HARD_SWISH
 @pytest.fixture(scope="module")
 def networks(request):
     """A folder of models, made once in a process of its own and kept between test runs."""
-    recipe = hashlib.sha256(_SCRIPT.read_bytes()).hexdigest()[:16]
-    folder = request.config.cache.mkdir("tflite-networks") / recipe
-    if not folder.exists():
-        made = Path(tempfile.mkdtemp(prefix="making-", dir=folder.parent))
-        try:
-            ran = subprocess.run(
-                [sys.executable, str(_SCRIPT), str(made)], capture_output=True, text=True,
-                check=False, timeout=600, env={**os.environ, "PYTHONWARNINGS": "ignore"},
-            )  # fmt: skip
-            assert ran.returncode == 0, ran.stderr[-2000:]
-            if not folder.exists():
-                made.rename(folder)
-        finally:
-            shutil.rmtree(made, ignore_errors=True)
-    return folder
+    return kept_models(request, _SCRIPT, "tflite-networks")
 
 
 class Both:
