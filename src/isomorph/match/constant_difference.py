@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -75,7 +76,10 @@ class ConstantDifference:
             return f"{self.missing_rows} rows are missing"
         if not self.shown:
             return "its stored numbers are others"
-        return f"{self.count} of {self.beyond.size} elements, off by {100.0 * self.relative:.3g}%"
+        which = f"{self.count} of {self.beyond.size} elements"
+        if math.isinf(self.relative):
+            return f"{which}, which should be zero"
+        return f"{which}, off by {100.0 * self.relative:.3g}%"
 
     def corrected(self, integers: Array | None) -> Array:
         """Return the right value of the constant as it is stored: quantized where it is so."""

@@ -275,7 +275,14 @@ class _Comparison:
             suspects += self._joined(weight, actual)
         if not suspects or self._computed(weight.name):
             return None
-        return min(suspects, key=lambda each: each.elements.count)
+        return self._as_stored(weight, min(suspects, key=lambda each: each.elements.count))
+
+    def _as_stored(self, weight: StoredWeight, found: Suspect) -> Suspect:
+        """Name the constant that holds the expected numbers, and not those they follow from."""
+        doubtful = self._doubtful.get(weight.name)
+        if doubtful is None or not np.array_equal(doubtful[1].expected, found.expected):
+            return found
+        return replace(found, names=doubtful[1].names)
 
     def _joined(self, weight: StoredWeight, actual: Array) -> Iterator[Suspect]:
         """Yield the weights that this one was concatenated from, if few elements are wrong."""

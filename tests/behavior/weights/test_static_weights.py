@@ -106,7 +106,8 @@ def test_one_element_of_a_bias_of_zeros():
     report = checked(linear(kernel, zeros), linear(kernel, wrong), inputs={"x": DEAD * 0})
     assert report.verdict is isomorph.Verdict.DIVERGENT
     (finding,) = differing(report)
-    assert finding.evidence["constant"] == "b"
+    assert finding.evidence["constant"] == finding.evidence["reference_constant"] == "b"
+    assert finding.evidence["difference"] == "1 of 6 elements, which should be zero"
 
 
 def test_one_float16_weight():
