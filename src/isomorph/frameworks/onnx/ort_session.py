@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from isomorph.frameworks.onnx.ort_settings import Settings
 
 _FOLDER = "session.model_external_initializers_file_folder_path"
-_SPINNING = "session.intra_op.allow_spinning"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -61,8 +60,6 @@ def open_proto(
     They are neither serialized nor copied, so a cut of a model over 2 GB is itself small.
     """
     options = session_options(ort, settings)
-    # Threads that spin while they wait would slow down the sessions next to this one.
-    options.add_session_config_entry(_SPINNING, "0")
     if model.folder is not None and any(is_external(tensor) for _, tensor in stored_tensors(proto)):
         if _is_unicode(model.folder):
             options.add_session_config_entry(_FOLDER, os.fspath(model.folder))

@@ -24,6 +24,8 @@ DEFAULTS: Mapping[str, str] = {
     "log_about": "",
 }
 
+_SPINNING = "session.intra_op.allow_spinning"
+
 LEVELS = {
     "none": "ORT_DISABLE_ALL",
     "basic": "ORT_ENABLE_BASIC",
@@ -109,6 +111,8 @@ def session_options(ort: Any, settings: Settings) -> Any:  # noqa: ANN401
         )
     options.graph_optimization_level = level
     options.use_deterministic_compute = settings.deterministic
+    # Threads that spin while they wait for the next run take the time of what computes meanwhile.
+    options.add_session_config_entry(_SPINNING, "0")
     if settings.threads is not None:
         options.intra_op_num_threads = settings.threads
         options.inter_op_num_threads = 1
