@@ -12,7 +12,10 @@ from contextlib import contextmanager
 _SHARE = 8
 _LARGE = 256
 _M_MMAP_THRESHOLD = -3
+_M_TRIM_THRESHOLD = -1
 _LARGEST_THRESHOLD = 32 << 20
+_KEPT = 16 << 20
+"""Free memory at the end of the heap from which on it goes back to the system."""
 _lock = threading.Lock()
 _builders: list[bool] = []
 
@@ -59,9 +62,12 @@ def keep_large_apart(memory_bytes: int) -> None:
 
     In the common heap an aligned block does not fit into the hole that one of the same size has
     left: a network of equal layers would take the memory of all of
-    them. Pages of its own cost time.
+    them. Pages of its own cost time. Otherwise memory that one run frees is kept for the next.
     """
     large = memory_bytes // _LARGE
     choose = getattr(ctypes.CDLL(None), "mallopt", None)  # only glibc has it
-    if choose is not None and large < _LARGEST_THRESHOLD:
-        choose(_M_MMAP_THRESHOLD, large)
+    if choose is None:
+        return
+    choose(_M_MMAP_THRESHOLD, min(large, _LARGEST_THRESHOLD))
+    if large >= _LARGEST_THRESHOLD:
+        choose(_M_TRIM_THRESHOLD, _KEPT)

@@ -1,6 +1,7 @@
 """Memory that is handed back."""
 
 import gc
+import resource
 import subprocess
 import sys
 
@@ -24,6 +25,28 @@ with torch.no_grad():
         peak.append(psutil.Process().memory_info().rss)
 print(peak[-1] - peak[2])
 """
+
+
+# Each run takes the same blocks of memory and frees them, together more than one of them twice.
+RUNS = """
+import resource
+import numpy as np
+from isomorph.core.memory import keep_large_apart
+keep_large_apart(16 << 30)
+faults = []
+for _ in range(40):
+    blocks = [np.ones(1 << 19) for _ in range(3)]
+    del blocks
+    faults.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)
+print(faults[-1] - faults[2])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="this is about the memory of glibc")
+def test_with_enough_memory_a_run_takes_the_pages_that_the_last_one_freed():
+    done = subprocess.run([sys.executable, "-c", RUNS], capture_output=True, text=True, check=True)
+    pages_of_a_run = (3 << 22) // resource.getpagesize()
+    assert int(done.stdout) < pages_of_a_run
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="this is about the memory of glibc")
