@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -26,6 +26,8 @@ MAPPED_BYTES = 1 << 20
 """From this size on a message is mapped. A mapping holds a file descriptor, a copy none."""
 
 _CHUNK = 64 << 20
+_SMALL = 1 << 16
+"""Arrays below this size are written together."""
 
 
 class Outbox:
@@ -54,15 +56,12 @@ class ArrayMessage:
         self._path, self._file = path, path.open("xb", buffering=0)
         self._values: list[list[Any]] = []
         self._size = 0
+        self._waiting = bytearray()
 
     def put(self, name: str, value: Any) -> Any:  # noqa: ANN401
         """Write a value; return the JSON that locates it."""
-        try:
-            packed = _pack(value, self._file)
-        except OSError as error:
-            raise _disk_full(error, self._path.parent, getattr(value, "nbytes", 0)) from error
+        packed = _pack(value, self._place)
         self._values.append([name, packed])
-        self._size = self._file.tell()
         return packed
 
     def put_mapped(self, name: str, value: Any) -> Any:  # noqa: ANN401
@@ -79,22 +78,51 @@ class ArrayMessage:
         name = self._path.name if self._size else None
         return {"file": name, "size": self._size, "values": self._values}
 
+    def _place(self, data: memoryview) -> int:
+        """Write these bytes, small ones together with the next; return where they are."""
+        offset = -(-self._size // ALIGNMENT) * ALIGNMENT
+        self._waiting += bytes(offset - self._size)
+        if data.nbytes < _SMALL:
+            self._waiting += data
+        else:
+            self._write(data)
+        self._size = offset + data.nbytes
+        if len(self._waiting) >= _SMALL:
+            self._write()
+        return offset
+
+    def _write(self, *more: memoryview) -> None:
+        """Write what waits, and ``more`` behind it."""
+        try:
+            for data in (memoryview(self._waiting), *more):
+                _write(self._file, data)
+        except OSError as error:
+            needed = len(self._waiting) + sum(data.nbytes for data in more)
+            raise _disk_full(error, self._path.parent, needed) from error
+        self._waiting = bytearray()
+
     def __enter__(self) -> ArrayMessage:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        self._file.close()
-        if kind is not None or not self._size:
-            self._path.unlink(missing_ok=True)
+        complete = False
+        try:
+            if kind is None:
+                self._write()
+                complete = self._size > 0
+        finally:
+            self._file.close()
+            if not complete:
+                self._path.unlink(missing_ok=True)
 
 
-def _pack(value: Any, file: BinaryIO) -> Any:  # noqa: ANN401
+def _pack(value: Any, place: Callable[[memoryview], int]) -> Any:  # noqa: ANN401
     if value is None:
         return None
     if isinstance(value, (list, tuple)):
-        return {"list": [_pack(item, file) for item in value]}
+        return {"list": [_pack(item, place) for item in value]}
     if isinstance(value, Mapping):
-        return {"map": [[encode(key), _pack(item, file)] for key, item in value.items()]}
+        return {"map": [[encode(key), _pack(item, place)] for key, item in value.items()]}
     if not isinstance(value, (np.ndarray, np.generic)):
         return {"plain": encode(value)}
     array = np.asarray(value)
@@ -102,10 +130,7 @@ def _pack(value: Any, file: BinaryIO) -> Any:  # noqa: ANN401
     if entry["dtype"] == STRING:
         return entry | {"words": words_of(array)}
     dtype_of(entry["dtype"])  # what the receiver cannot name must fail here
-    offset = -(-file.tell() // ALIGNMENT) * ALIGNMENT
-    file.seek(offset)
-    _write(file, bytes_of(array))
-    return entry | {"offset": offset}
+    return entry | {"offset": place(bytes_of(array))}
 
 
 def _write(file: BinaryIO, data: memoryview) -> None:
