@@ -157,12 +157,17 @@ class _PairCheck:
         log, prepared = self.log, self.prepared
         pairs = PairOnSamples(prepared)
         sides = pairs.sides()
+        forecast: set[object] = set()
 
         def judge(sample: Sample, bindings: Sequence[Binding]) -> Comparison:
             models = pairs.models(sample)
             log.add(Outcome(moves_channels=sides.moved()))
+            # The memory that a run takes depends on the sizes of the sample alone.
             for each in models:
-                log.add(memory_outcome(each))
+                sizes = each.role, tuple(getattr(x, "shape", ()) for x in each.feeds.values())
+                if sizes not in forecast:
+                    forecast.add(sizes)
+                    log.add(memory_outcome(each))
             return screened(*models, bindings, self.terms)
 
         right = prepared.candidate.model.graph.inputs

@@ -261,9 +261,11 @@ def _blind(part: _Compared, limit: float, dtype: str, false_alarm: float) -> int
         a, e = widen(part.actual), widen(part.expected)
         error = np.abs(a - e)
         finite = np.isfinite(error)
-        differ = finite & (error > stored_rounding(part.actual, part.expected, dtype))
         largest = float(np.max(np.maximum(np.abs(a), np.abs(e)), initial=0.0, where=finite))
-        doubtful = differ & (part.allowed >= largest) & (error <= part.allowed)
+        doubtful = finite & (part.allowed >= largest) & (error <= part.allowed)
+        if not doubtful.any():
+            return 0
+        doubtful &= error > stored_rounding(part.actual, part.expected, dtype)
         if not doubtful.any():
             return 0
         noise = part.allowed[doubtful] / (limit * REAL_ROUNDING)

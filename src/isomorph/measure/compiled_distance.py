@@ -42,8 +42,9 @@ class Sums:
 
 def worth_it(actual: NDArray[Any], expected: NDArray[Any]) -> bool:
     """Whether the loop can be compiled, supports the types, and is faster."""
-    kinds = {str(actual.dtype), str(expected.dtype)}
-    return actual.size >= WORTH_COMPILING and kinds <= _TYPES and _installed()
+    if actual.size < WORTH_COMPILING:
+        return False
+    return {str(actual.dtype), str(expected.dtype)} <= _TYPES and _installed()
 
 
 def fused_sums(

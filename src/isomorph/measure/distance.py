@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -193,6 +194,7 @@ def spacing(size: Array, dtype: str) -> Array:
     return ruler
 
 
+@cache
 def float_info(dtype: str) -> Any:  # noqa: ANN401
     """The limits of a NumPy or ml_dtypes float; complex by its parts, others as float64."""
     parts = {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)

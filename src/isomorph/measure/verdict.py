@@ -112,7 +112,8 @@ class _Errors:
         self.reference, self.candidate, self.question = reference, candidate, question
         self.recorded = reference.recorded
         both = self._of_both(reference.rounding, candidate.rounding)
-        either = self._of_both(reference.execution, candidate.execution)
+        alike = (side.execution is side.rounding for side in (reference, candidate))
+        either = both if all(alike) else self._of_both(reference.execution, candidate.execution)
         self.budget = both
         self.translation: ErrorTerm | None = None
         # Between the sides the wider type counts: an overflow of the narrower one is a difference.

@@ -94,4 +94,9 @@ def lifted(value: Any) -> Any:  # noqa: ANN401
         return {key: lifted(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
         return type(value)(lifted(item) for item in value)
-    return on_floats(value, lambda each: each.to(torch.float64))
+    return on_floats(value, _wide)
+
+
+def _wide(value: torch.Tensor) -> torch.Tensor:
+    # Most are wide already; to find that out by ``to`` costs as much as a small operator.
+    return value if value.dtype == torch.float64 else value.to(torch.float64)
