@@ -84,15 +84,9 @@ class EvaluatedModel:
     def with_feeds(self, feeds: Arrays) -> EvaluatedModel:
         """Return the same model on other feeds, with nothing evaluated yet."""
         return replace(
-            self,
-            feeds=feeds,
-            draws=FIRST_DRAWS,
-            allowance_draws=FIRST_DRAWS,
-            wide_draws=0,
-            taken={},
-            _kept={},
-            _spreading={},
-        )
+            self, feeds=feeds, draws=FIRST_DRAWS, allowance_draws=FIRST_DRAWS, wide_draws=0,
+            taken={}, _kept={}, _spreading={},
+        )  # fmt: skip
 
     def runtime_outputs(self) -> Mapping[str, Array] | IsomorphError:
         """Return the outputs of the runtime, as deployed."""
@@ -107,6 +101,11 @@ class EvaluatedModel:
     def isolated(self) -> bool:
         """Whether it runs in a process of its own, and therefore in parallel with another."""
         return self.handle is not None and self.handle.host.isolation == "process"
+
+    def pending(self, *, rounding: bool = True) -> bool:
+        """Whether its run, its oracle or its ``rounding`` is still to be computed."""
+        wanted = ("run", "oracle", "rounding") if rounding else ("run", "oracle")
+        return any(what not in self._kept for what in wanted)
 
     def as_stored(self) -> EvaluatedModel:
         """Return the model with integer inputs and outputs, where it is dequantized."""

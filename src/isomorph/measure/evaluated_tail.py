@@ -41,11 +41,20 @@ class EvaluatedTail:
     allowance_draws: int = FIRST_DRAWS
     whole_allowance: bool = False
     _spreading: dict[str, NoiseDraws] = field(default_factory=dict)
+    _spreads: dict[str, tuple[int, Mapping[str, Spread]]] = field(default_factory=dict)
+    """The last spread of each noise, with the number of its draws."""
 
     @property
     def isolated(self) -> bool:
         """Whether it runs in a process of its own."""
         return self.whole.isolated
+
+    def pending(self, *, rounding: bool = True) -> bool:
+        """Whether a run, an oracle or draws of its ``rounding`` are still to be computed."""
+        if self.whole.pending(rounding=False):
+            return True
+        drawn = self._spreading.get("rounding")
+        return rounding and (drawn is None or drawn.drawn < self.draws)
 
     def runtime_outputs(self) -> Mapping[str, Array] | IsomorphError:
         """Return the outputs of the runtime, as deployed."""
@@ -127,20 +136,29 @@ class EvaluatedTail:
         outputs = self.whole.oracle_outputs()
         if isinstance(outputs, IsomorphError):
             raise outputs
-        noise = Noise(seed=self.whole.seed, rounding=True)
-        return self._spreading.setdefault("rounding", NoiseDraws(outputs, noise))
+        if "rounding" not in self._spreading:
+            noise = Noise(seed=self.whole.seed, rounding=True)
+            self._spreading["rounding"] = NoiseDraws(outputs, noise)
+        return self._spreading["rounding"]
 
     def _spread(self, what: str, noise: Noise, draws: int) -> Mapping[str, Spread] | IsomorphError:
         outputs = self.whole.oracle_outputs()
         if isinstance(outputs, IsomorphError):
             return outputs
-        drawn = self._spreading.setdefault(what, NoiseDraws(outputs, noise))
+        known = self._spreads.get(what)
+        if known is not None and known[0] == draws:
+            return known[1]
+        if what not in self._spreading:
+            self._spreading[what] = NoiseDraws(outputs, noise)
+        drawn = self._spreading[what]
         try:
             drawn.draw_until(draws, self.whole.oracle(), self.entering)
         except IsomorphError as error:
             return error
         found = drawn.spreads()
-        return {name: replace(each, lower_bound=True) for name, each in found.items()}
+        spreads = {name: replace(each, lower_bound=True) for name, each in found.items()}
+        self._spreads[what] = draws, spreads
+        return spreads
 
 
 def small_enough(entering: Arrays) -> Mapping[str, Array] | None:

@@ -57,6 +57,11 @@ class NoiseDraws:
             if value is not None
         }
 
+    @property
+    def drawn(self) -> int:
+        """The number of draws so far, without wider ones."""
+        return self._plain
+
     def draw_until(
         self,
         draws: int,

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 def evaluate_all(*sides: Comparand) -> None:
     """Run each model and its oracle, and draw its rounding; each side keeps the results."""
-    run_parallel(*(_everything(side) for side in sides), apart=_apart(*sides))
+    waiting = [side for side in sides if side.pending()]
+    run_parallel(*(_everything(side) for side in waiting), apart=_apart(*sides))
 
 
 def evaluate_tails(*sides: EvaluatedModel) -> tuple[EvaluatedTail, EvaluatedTail] | None:
@@ -26,7 +27,8 @@ def evaluate_tails(*sides: EvaluatedModel) -> tuple[EvaluatedTail, EvaluatedTail
     def work(side: EvaluatedModel) -> Callable[[], object]:
         return lambda: (side.runtime_outputs(), side.oracle_outputs())
 
-    run_parallel(*map(work, sides), apart=_apart(*sides))
+    waiting = [side for side in sides if side.pending(rounding=False)]
+    run_parallel(*map(work, waiting), apart=_apart(*sides))
     tails = [side.tail() for side in sides]
     first, second = tails
     return None if first is None or second is None else (first, second)

@@ -85,6 +85,10 @@ class RecordedValues:
     recorded: bool = False
     isolated: bool = False
 
+    def pending(self, *, rounding: bool = True) -> bool:
+        """As of the model itself; a recording has nothing to compute."""
+        return self.evaluated is not None and self.evaluated.pending(rounding=rounding)
+
     def runtime_outputs(self) -> Mapping[str, Array] | IsomorphError:
         """Return the recorded values; of a single model, its oracle outputs."""
         if self.runs is not None:

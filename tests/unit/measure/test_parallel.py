@@ -9,12 +9,15 @@ from isomorph.core.limits import NODE_OUTPUTS, noted_limits
 from isomorph.measure.parallel import evaluate_all, evaluate_tails, run_parallel
 
 
-def side(isolated=True, calls=None, tail=None):
+def side(isolated=True, calls=None, tail=None, pending=True):
     def call(name):
         return lambda: calls.append(name) if calls is not None else None
 
     names = ("runtime_outputs", "oracle_outputs", "rounding")
-    return SimpleNamespace(isolated=isolated, tail=lambda: tail, **{n: call(n) for n in names})
+    return SimpleNamespace(
+        isolated=isolated, tail=lambda: tail, pending=lambda **_: pending,
+        **{n: call(n) for n in names},
+    )  # fmt: skip
 
 
 def test_work_that_is_apart_runs_at_the_same_time():
@@ -52,6 +55,16 @@ def test_everything_of_each_side_is_evaluated():
     left, right = [], []
     evaluate_all(side(calls=left), side(calls=right))
     assert left == right == ["runtime_outputs", "oracle_outputs", "rounding"]
+
+
+def test_nothing_is_started_for_a_side_that_is_evaluated_already(monkeypatch):
+    monkeypatch.setattr("isomorph.measure.parallel.ThreadPoolExecutor", None)
+    left, right = [], []
+    known = side(calls=left, pending=False)
+    evaluate_all(known, side(calls=right))
+    assert (left, right) == ([], ["runtime_outputs", "oracle_outputs", "rounding"])
+    evaluate_tails(known, side(calls=right, pending=False))
+    assert (left, len(right)) == ([], 3)
 
 
 def test_there_are_two_tails_or_none():
