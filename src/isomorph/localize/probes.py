@@ -16,8 +16,9 @@ import numpy as np
 from isomorph.core.errors import IsomorphError
 from isomorph.core.stated_numbers import TENSOR_DRAWS
 from isomorph.core.trace import Noise
-from isomorph.measure.budget_check import judge, stored_rounding
+from isomorph.measure.budget_check import judge
 from isomorph.measure.distance import is_inexact, widen
+from isomorph.measure.element_errors import stored_rounding
 from isomorph.measure.noise_draws import spreads
 from isomorph.measure.output_layout import rearranged_spread
 from isomorph.measure.spread import FALSE_ALARM, Spread, merged

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +18,7 @@ from isomorph.measure.distance import (
     is_integer,
     widen,
 )
+from isomorph.measure.element_errors import Allowance, error_ratios, stored_rounding, totals
 from isomorph.measure.reached_values import (
     nearest,
     never_moved,
@@ -25,7 +26,6 @@ from isomorph.measure.reached_values import (
     usually_unmoved,
 )
 from isomorph.measure.spread import Spread, hopeless, merged, student, threshold
-from isomorph.oracle.sizes import rms
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Compared:
-    """Two arrays and the allowed difference of each element."""
+    """Two arrays that should be equal, and their declared type."""
 
     actual: Array
     expected: Array
-    allowed: Array
+    dtype: str
 
 
 def judge(
@@ -65,44 +65,82 @@ def judge(
     measured = distance(actual, expected, dtype=dtype)
     if spread is None:
         return ErrorTerm(distance=measured, budget=Budget(derivation=derivation, ratio=None))
-    exact = spread.deviation is None
     limit = student(actual.size, spread.freedom, false_alarm)
-    allowed = np.zeros(actual.shape)
-    if spread.deviation is not None:
-        allowed = scale * limit * spread.deviation
-        if stored:
-            allowed = allowed + stored_rounding(actual, expected, dtype, flushed=flushed)
-    ratios = _ratios(actual, expected, allowed, spread.unsettled, exact=exact)
-    if spread.reached and bool(np.any(ratios > 1.0)):
-        with np.errstate(all="ignore"):
-            difference = np.array(widen(actual) - widen(expected))
-            # Beyond 2**53 two whole numbers may differ, and their float64 not.
-            difference[(difference == 0) & (ratios > 1.0)] = np.inf
-        ratios, uncovered = _reached(difference, ratios, allowed, spread, false_alarm)
-    else:
-        uncovered = 0
-    return ErrorTerm(
-        distance=measured,
-        budget=Budget(
-            derivation=derivation,
-            ratio=_largest(ratios, spread, false_alarm),
-            allowed_max=float(np.max(allowed)) if not exact and allowed.size else None,
-            allowed_rms=None if exact else _rms(allowed),
-            threshold=limit,
-            draws=spread.draws,
-            freedom=None if math.isinf(spread.freedom) else spread.freedom,
-            uncovered=uncovered,
-            lower_bound=spread.lower_bound,
-            blind=0
-            if exact
-            else _blind(
-                _Compared(actual=actual, expected=expected, allowed=allowed),
-                limit,
-                dtype,
-                false_alarm,
-            ),
-        ),
+    compared = _Compared(actual=actual, expected=expected, dtype=dtype)
+    budget = Budget(
+        derivation=derivation,
+        ratio=None,
+        threshold=limit,
+        draws=spread.draws,
+        freedom=None if math.isinf(spread.freedom) else spread.freedom,
+        lower_bound=spread.lower_bound,
     )
+    if spread.deviation is None:
+        budget = _judge_exact(compared, spread, false_alarm, budget)
+    else:
+        allowance = Allowance(
+            deviation=spread.deviation,
+            times=scale * limit,
+            unsettled=spread.unsettled,
+            dtype=dtype,
+            stored=stored,
+            flushed=flushed,
+        )
+        budget = _judge_floats(compared, allowance, spread, false_alarm, budget)
+    return ErrorTerm(distance=measured, budget=budget)
+
+
+def _judge_exact(compared: _Compared, spread: Spread, false_alarm: float, budget: Budget) -> Budget:
+    """Judge integers, booleans and strings, which do not round."""
+    actual, expected = compared.actual, compared.expected
+    equal = np.asarray(actual == expected)
+    number = actual.dtype.kind in "biuf" or is_integer(actual)
+    # Of strings it is only known whether the draws agree.
+    found = np.where(equal if number else equal | spread.unsettled, 0.0, np.inf)
+    if not spread.reached or not np.any(found > 1.0):
+        return replace(budget, ratio=_largest_of(found, spread, false_alarm))
+    nothing = np.zeros(actual.shape)
+    return _judge_reached(compared, found, spread, budget, allowed=nothing, false_alarm=false_alarm)
+
+
+def _judge_floats(
+    compared: _Compared, allowance: Allowance, spread: Spread, false_alarm: float, budget: Budget
+) -> Budget:
+    actual, expected = compared.actual, compared.expected
+    found = totals(actual, expected, allowance)
+    if actual.size:
+        allowed_rms = math.sqrt(found.allowed_squares / actual.size)
+        budget = replace(budget, allowed_max=found.allowed, allowed_rms=allowed_rms)
+    if not found.allowed < found.value:
+        # Only a budget as large as the largest value leaves it unjudged.
+        blind = _blind(compared, allowance, budget.threshold or 0.0, false_alarm)
+        budget = replace(budget, blind=blind)
+    if spread.reached and found.ratio > 1.0:
+        allowed = allowance.each(actual, expected)
+        each = error_ratios(actual, expected, allowed, spread.unsettled)
+        return _judge_reached(
+            compared, each, spread, budget, allowed=allowed, false_alarm=false_alarm
+        )
+    largest = found.ratio, found.finite_ratio
+    return replace(budget, ratio=_largest(*largest, actual.size, spread, false_alarm))
+
+
+def _judge_reached(
+    compared: _Compared,
+    found: Array,
+    spread: Spread,
+    budget: Budget,
+    *,
+    allowed: Array,
+    false_alarm: float,
+) -> Budget:
+    """Judge where elements jump; ``found`` are their errors over what is ``allowed``."""
+    with np.errstate(all="ignore"):
+        difference = np.array(widen(compared.actual) - widen(compared.expected))
+        # Beyond 2**53 two whole numbers may differ, and their float64 not.
+        difference[(difference == 0) & (found > 1.0)] = np.inf
+    left, uncovered = _reached(difference, found, allowed, spread, false_alarm)
+    return replace(budget, ratio=_largest_of(left, spread, false_alarm), uncovered=uncovered)
 
 
 def explained_by_rounding(
@@ -128,7 +166,7 @@ def judge_stated_budget(actual: Array, expected: Array, budget: float, *, dtype:
     settled = np.zeros(actual.shape, bool)
     if is_inexact(actual) or is_inexact(expected):
         allowed = np.full(actual.shape, float(budget))
-        ratio = float(np.max(_ratios(actual, expected, allowed, settled), initial=0.0))
+        ratio = float(np.max(error_ratios(actual, expected, allowed, settled), initial=0.0))
     elif is_integer(actual) and is_integer(expected):
         apart = _whole_distance(actual, expected)
         ratio = 0.0 if not apart else apart / budget if budget else np.inf
@@ -156,6 +194,9 @@ def as_stored(expected: Array, actual: Array, dtype: str, spread: Spread | None)
     if expected.dtype != np.float64 or dtype not in {"float16", "float32", "bfloat16"}:
         return expected
     largest = float(float_info(dtype).max)
+    ends = (np.min(expected), np.max(expected)) if expected.size else (0.0, 0.0)
+    if all(abs(end) <= 0.5 * largest for end in ends):
+        return expected
     size = np.abs(expected)
     if not np.any(np.isfinite(expected) & (size > 0.5 * largest)):
         return expected
@@ -170,47 +211,6 @@ def as_stored(expected: Array, actual: Array, dtype: str, spread: Spread | None)
             margin & np.isinf(wide) & (np.sign(wide) == np.sign(expected)), wide, shown
         )
     return np.asarray(shown)
-
-
-def stored_rounding(actual: Array, expected: Array, dtype: str, *, flushed: bool = True) -> Array:
-    """Return the error of storing a number in its type, whatever was computed before.
-
-    This is half the distance to the next number of the type. Below the smallest normal number a
-    runtime may flush to zero; this does not explain a difference of two nonzero numbers.
-    """
-    info = float_info(dtype)
-    with np.errstate(all="ignore"):
-        larger = np.maximum(np.abs(widen(actual)), np.abs(widen(expected)))
-        larger = np.where(np.isfinite(larger), larger, 0.0)
-        half = 0.5 * float(info.eps) * np.maximum(larger, float(info.smallest_normal))
-    return np.maximum(half, _flushed_to_zero(actual, expected, dtype)) if flushed else half
-
-
-def _flushed_to_zero(actual: Array, expected: Array, dtype: str) -> Array:
-    """Return the smallest normal number where one side is zero and the other is not larger."""
-    smallest = float(float_info(dtype).smallest_normal)
-    with np.errstate(all="ignore"):
-        sizes = np.abs(widen(actual)), np.abs(widen(expected))
-        flushed = (np.minimum(*sizes) == 0) & (np.maximum(*sizes) <= smallest)
-    return np.asarray(np.where(flushed, smallest, 0.0))
-
-
-def _ratios(
-    actual: Array, expected: Array, allowed: Array, unsettled: Array, *, exact: bool = False
-) -> Array:
-    """Return each element's error over its allowance; infinite where none is allowed."""
-    if exact:
-        equal = np.asarray(actual == expected)
-        number = actual.dtype.kind in "biuf" or is_integer(actual)
-        # Of strings it is only known whether the draws agree.
-        return np.where(equal if number else equal | unsettled, 0.0, np.inf)
-    with np.errstate(all="ignore"):
-        a, e = widen(actual), widen(expected)
-        same = (a == e) | (np.isnan(a) & np.isnan(e))
-        error = np.abs(a - e)
-        ratios = np.where(same, 0.0, np.where(np.isfinite(error), error / allowed, np.inf))
-    # Where rounding decides whether the value is finite, either answer is right.
-    return np.where(unsettled & ~(np.isfinite(a) & np.isfinite(e)), 0.0, ratios)
 
 
 def _reached(
@@ -250,41 +250,43 @@ def _reached(
     return ratios, int(np.count_nonzero(uncovered))
 
 
-def _blind(part: _Compared, limit: float, dtype: str, false_alarm: float) -> int:
+def _blind(compared: _Compared, allowance: Allowance, limit: float, false_alarm: float) -> int:
     """Count the elements that differ within a budget that is too large to judge them.
 
     Where an output is only rounding, its values are as large as the noise. Values that are all far
     smaller than noise of that size would make them (by the stated probability, even if real
     rounding is eight times smaller) are no sample of it.
     """
+    actual, expected = compared.actual, compared.expected
+    allowed = allowance.each(actual, expected)
     with np.errstate(all="ignore"):
-        a, e = widen(part.actual), widen(part.expected)
+        a, e = widen(actual), widen(expected)
         error = np.abs(a - e)
         finite = np.isfinite(error)
+        differ = finite & (error > stored_rounding(actual, expected, compared.dtype))
         largest = float(np.max(np.maximum(np.abs(a), np.abs(e)), initial=0.0, where=finite))
-        doubtful = finite & (part.allowed >= largest) & (error <= part.allowed)
+        doubtful = differ & (allowed >= largest) & (error <= allowed)
         if not doubtful.any():
             return 0
-        doubtful &= error > stored_rounding(part.actual, part.expected, dtype)
-        if not doubtful.any():
-            return 0
-        noise = part.allowed[doubtful] / (limit * REAL_ROUNDING)
+        noise = allowed[doubtful] / (limit * REAL_ROUNDING)
         share = np.minimum(np.sqrt(2.0 / np.pi) * largest / noise, 1.0)
         return int(doubtful.sum()) if np.sum(np.log(share)) < math.log(false_alarm) else 0
 
 
-def _largest(ratios: Array, spread: Spread, false_alarm: float) -> float:
-    """Return the largest ratio; a finite one where that is already beyond doubt.
+def _largest_of(found: Array, spread: Spread, false_alarm: float) -> float:
+    largest = float(np.max(found, initial=0.0))
+    finite = float(np.max(found, initial=0.0, where=np.isfinite(found)))
+    return _largest(largest, finite, found.size, spread, false_alarm)
+
+
+def _largest(
+    largest: float, finite: float, elements: int, spread: Spread, false_alarm: float
+) -> float:
+    """Return the largest ratio; the largest ``finite`` one where that is already beyond doubt.
 
     An infinite ratio belongs to an element that may not differ at all, and has no size.
     """
-    largest = float(np.max(ratios, initial=0.0))
-    if math.isinf(largest):
-        finite = float(np.max(ratios, initial=0.0, where=np.isfinite(ratios)))
-        enough = hopeless(spread.draws, ratios.size, spread.freedom, false_alarm)
-        return finite if finite >= enough else largest
-    return largest
-
-
-def _rms(allowed: Array | None) -> float | None:
-    return None if allowed is None or allowed.size == 0 else rms(allowed)
+    if not math.isinf(largest):
+        return largest
+    enough = hopeless(spread.draws, elements, spread.freedom, false_alarm)
+    return finite if finite >= enough else largest

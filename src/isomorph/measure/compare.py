@@ -272,12 +272,13 @@ def _judge_once(
 
 
 def _evidence(evaluated: Comparand, name: str) -> Evidence:
+    rounding = _at(evaluated.rounding(), name)
     return Evidence(
         name=name,
         run=_at(evaluated.runtime_outputs(), name),
         oracle=_at(evaluated.oracle_outputs(), name),
-        rounding=_at(evaluated.rounding(), name),
-        execution=execution_spread(evaluated, name),
+        rounding=rounding,
+        execution=_with_loss(evaluated, name, rounding),
         recorded=evaluated.recorded,
         unoptimized_outputs=lambda: _at(evaluated.unoptimized_outputs(), name),
     )
@@ -285,7 +286,10 @@ def _evidence(evaluated: Comparand, name: str) -> Evidence:
 
 def execution_spread(evaluated: Comparand, name: str) -> Spread | None:
     """Return how far a correct run may be from the oracle."""
-    rounding = _at(evaluated.rounding(), name)
+    return _with_loss(evaluated, name, _at(evaluated.rounding(), name))
+
+
+def _with_loss(evaluated: Comparand, name: str, rounding: Spread | None) -> Spread | None:
     if rounding is None or not widths(evaluated.model.graph):
         return rounding
     return merged(rounding, _at(evaluated.execution_loss(), name))

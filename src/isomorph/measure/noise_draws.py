@@ -51,6 +51,7 @@ class NoiseDraws:
     ) -> None:
         self._names, self._noise = list(center), noise
         self._plain = self._wide = 0
+        self._spreads: tuple[tuple[int, int], Mapping[str, Spread]] | None = None
         self._sums = {
             key: DrawAccumulator(value, Moments(value, about_mean=about_mean, jumps=jumps))
             for key, value in _flat(center).items()
@@ -99,8 +100,12 @@ class NoiseDraws:
             self._plain += 1
 
     def spreads(self) -> Mapping[str, Spread]:
-        """Return the spread of each tensor from the draws so far."""
-        return {key: each.statistic.spread(self._plain) for key, each in self._sums.items()}
+        """Return the spread of each tensor from the draws so far; computed once for them."""
+        drawn = self._plain, self._wide
+        if self._spreads is None or self._spreads[0] != drawn:
+            found = {key: each.statistic.spread(self._plain) for key, each in self._sums.items()}
+            self._spreads = drawn, found
+        return self._spreads[1]
 
     def _draw(self, session: Session, feeds: Arrays, draw: int, *, wide: bool) -> None:
         self._add(session.run(feeds, self._names, noise=self._noise_of(draw, wide=wide)), wide=wide)

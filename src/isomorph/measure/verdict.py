@@ -112,13 +112,15 @@ class _Errors:
         self.reference, self.candidate, self.question = reference, candidate, question
         self.recorded = reference.recorded
         both = self._of_both(reference.rounding, candidate.rounding)
-        alike = (side.execution is side.rounding for side in (reference, candidate))
-        either = both if all(alike) else self._of_both(reference.execution, candidate.execution)
+        # Without quantizers a run may be as far from its oracle as rounding moves it.
+        rounds_only = all(side.execution is side.rounding for side in (reference, candidate))
+        either = both if rounds_only else self._of_both(reference.execution, candidate.execution)
         self.budget = both
         self.translation: ErrorTerm | None = None
         # Between the sides the wider type counts: an overflow of the narrower one is a difference.
         wider = _wider(_stored_type(reference.run, question.dtype), question.dtype)
         self.observed = self.part(candidate.run, reference.run, either, ROUNDING, dtype=wider)
+        self._observed_by_rounding = either is both and wider == question.dtype
         self.rounding = self.part(
             candidate.shown, reference.shown, both, ROUNDING, dtype=wider, flushed=False
         )
@@ -144,6 +146,12 @@ class _Errors:
             return ref
         # The recorded run rounded too: as much as the candidate, in the absence of better facts.
         return merged(cand, cand) if self.recorded else merged(ref, cand)
+
+    def near(self) -> ErrorTerm | None:
+        """Compare the runs by rounding alone: a quantizer's step is no excuse."""
+        if self._observed_by_rounding:
+            return self.observed
+        return self.part(self.candidate.run, self.reference.run, self.budget, ROUNDING)
 
     def measure_translation(self, *, jumps: bool = True) -> None:
         """Compare the oracles by what their own rounding and re-rounded constants explain.
@@ -256,7 +264,7 @@ def _decide(errors: _Errors, question: Question) -> tuple[Verdict, str]:
     if question.lossy:
         return _decide_lossy(errors)
     # A quantizer's step is no excuse here: equal graphs quantize equally.
-    near = errors.part(errors.candidate.run, errors.reference.run, errors.budget, ROUNDING)
+    near = errors.near()
     if _within(errors.rounding) or (_within(near) and _consistent(errors)):
         return _decide_near(errors)
     # Re-rounded constants may explain a difference of any size. Not before a quantizer: there one
