@@ -52,7 +52,6 @@ from isomorph.localize.weight_effect import ConstantExperiment
 from isomorph.match.binding import check_budget_names, check_layout_names
 from isomorph.measure import findings as output_findings
 from isomorph.measure.compare import Comparison, Terms, compare
-from isomorph.measure.screening import screened
 from isomorph.measure.size_findings import Sized
 
 if TYPE_CHECKING:
@@ -155,7 +154,7 @@ class _PairCheck:
     def judge_test_set(self, stored_inputs: Sequence[TensorSpec]) -> TestSetResult:
         """Judge every sample of the test set."""
         log, prepared = self.log, self.prepared
-        pairs = PairOnSamples(prepared)
+        pairs = PairOnSamples(prepared, lambda: self.terms)
         sides = pairs.sides()
         forecast: set[object] = set()
 
@@ -168,7 +167,7 @@ class _PairCheck:
                 if sizes not in forecast:
                     forecast.add(sizes)
                     log.add(memory_outcome(each))
-            return screened(*models, bindings, self.terms)
+            return pairs.judge(sample, bindings)
 
         right = prepared.candidate.model.graph.inputs
         taken = for_both(stored_inputs, right, prepared.inputs)

@@ -11,11 +11,12 @@ import numpy as np
 from isomorph.checking.verdict import Claim, Outcome, claims_of
 from isomorph.core.divergence import Verdict
 from isomorph.match.axis_layout import moves_channels
+from isomorph.measure.candidate_float64 import Trust, eligible
 from isomorph.measure.dataset import DatasetResult, measure
 from isomorph.measure.evaluated_batch import samples_at_once
 from isomorph.measure.model_functions import Sides
 from isomorph.measure.output_order import unordered
-from isomorph.measure.screening import evaluate_pairs
+from isomorph.measure.screening import evaluate_by_candidate, evaluate_pairs, screened
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,8 +85,10 @@ class PairOnSamples:
     The order of axes of the candidate's inputs is determined once for each shape.
     """
 
-    def __init__(self, prepared: PreparedPair) -> None:
-        self._prepared = prepared
+    def __init__(self, prepared: PreparedPair, terms: Callable[[], Terms]) -> None:
+        self._prepared, self._terms = prepared, terms
+        self._trust = Trust(terms().false_alarm)
+        self._judged: dict[str, Comparison] = {}
         self._layouts: dict[tuple[tuple[int, ...], ...], tuple[Layout, ...]] = {}
         self._evaluated: dict[str, tuple[EvaluatedModel, EvaluatedModel]] = {}
 
@@ -112,7 +115,23 @@ class PairOnSamples:
     def _prepare(self, samples: Sequence[Sample]) -> None:
         """Evaluate both models on these samples, with few messages to their workers."""
         self._evaluated = {sample.origin: self._pair(sample) for sample in samples}
-        evaluate_pairs(list(self._evaluated.values()), self._prepared.outputs)
+        pairs, outputs = list(self._evaluated.values()), self._prepared.outputs
+        if not (self._trust.earned and eligible(*pairs[0])):
+            evaluate_pairs(pairs, outputs)
+            return
+        found = evaluate_by_candidate(pairs, outputs, self._terms())
+        for name, comparison in zip(self._evaluated, found, strict=True):
+            if comparison is not None:
+                self._judged[name] = comparison
+
+    def judge(self, sample: Sample, bindings: Sequence[Binding]) -> Comparison:
+        """Judge one sample: as it was when it was prepared, or by both models."""
+        prepared = self._judged.pop(sample.origin, None)
+        if prepared is not None and prepared.bindings == tuple(bindings):
+            return prepared
+        comparison = screened(*self.models(sample), bindings, self._terms())
+        self._trust.add(comparison)
+        return comparison
 
     def _pair(self, sample: Sample) -> tuple[EvaluatedModel, EvaluatedModel]:
         prepared = self._prepared

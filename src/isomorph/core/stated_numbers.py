@@ -172,6 +172,11 @@ FURTHER_DRAWS = (5, DRAWS)
 times its budget is beyond doubt after five: what Student's distribution allows falls from 200 times
 to 20."""
 
+SAMPLES_BY_BOTH = 7
+"""Samples of a test set that are judged by the float64 values of both models before those of the
+candidate alone decide about further ones: the first three batches. Each of the others is held
+against its own budget all the same."""
+
 WIDER = 4.0
 """Factor of the wider noise, which shows the values that rounding could reach.
 

@@ -31,8 +31,18 @@ _COPIES = 8
 
 def run_together(models: Sequence[EvaluatedModel]) -> None:
     """Run one model and its oracle on the feeds of all; each keeps its results."""
+    run_deployed(models)
+    run_oracles(models)
+
+
+def run_deployed(models: Sequence[EvaluatedModel]) -> None:
+    """Run one model on the feeds of all; each keeps its results."""
     with phase("run"):
         _kept(models, lambda each: each.runtime(), lambda each, found: each.keep_run(found))
+
+
+def run_oracles(models: Sequence[EvaluatedModel]) -> None:
+    """Run the oracle of one model on the feeds of all; each keeps its results."""
     with phase("oracle"):
         _kept(models, lambda each: each.oracle(), lambda each, found: each.keep_oracle(found))
 

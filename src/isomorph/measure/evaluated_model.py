@@ -102,6 +102,10 @@ class EvaluatedModel:
         """Whether it runs in a process of its own, and therefore in parallel with another."""
         return self.handle is not None and self.handle.host.isolation == "process"
 
+    def has_tail(self) -> bool:
+        """Whether noise only adds up in its graph, so that its tail is drawn alone."""
+        return self._find_tail(self.oracle()) is not None
+
     def pending(self, *, rounding: bool = True) -> bool:
         """Whether its run, its oracle or its ``rounding`` is still to be computed."""
         wanted = ("run", "oracle", "rounding") if rounding else ("run", "oracle")
@@ -196,12 +200,8 @@ class EvaluatedModel:
 
     def intended_loss(self) -> Mapping[str, Spread] | IsomorphError:
         """Return how far ideal quantizers and constants of the declared widths move the outputs."""
-        noise = Noise(
-            seed=self.seed + 2,
-            rounding=True,
-            constants=narrow_constants(self.model.graph),
-            quantizers=True,
-        )
+        constants = narrow_constants(self.model.graph)
+        noise = Noise(seed=self.seed + 2, rounding=True, constants=constants, quantizers=True)
         return self._spread("intended loss", noise, about_mean=True)
 
     def execution_loss(self) -> Mapping[str, Spread] | IsomorphError:

@@ -12,10 +12,16 @@ import numpy as np
 from isomorph.core.divergence import Budget, Divergence, ErrorTerm, Verdict
 from isomorph.core.errors import FATAL, IsomorphError
 from isomorph.core.stated_numbers import MANY_DRAWS
+from isomorph.measure.candidate_float64 import judged_by_candidate
 from isomorph.measure.compare import Comparison, Terms, compare
 from isomorph.measure.distance import differs, distance
 from isomorph.measure.draws_needed import doubtful
-from isomorph.measure.evaluated_batch import draw_tails, run_together
+from isomorph.measure.evaluated_batch import (
+    draw_tails,
+    run_deployed,
+    run_oracles,
+    run_together,
+)
 from isomorph.measure.parallel import run_parallel
 
 if TYPE_CHECKING:
@@ -66,6 +72,31 @@ def evaluate_pairs(
     if unlike:
         sides = [[pair[side] for pair in unlike] for side in (0, 1)]
         run_parallel(*(partial(draw_tails, each) for each in sides), apart=apart)
+
+
+def evaluate_by_candidate(
+    pairs: Sequence[tuple[EvaluatedModel, EvaluatedModel]],
+    bindings: Sequence[Binding],
+    terms: Terms,
+) -> list[Comparison | None]:
+    """Evaluate the candidate and run the reference on many samples at once, and judge each.
+
+    The reference is evaluated in float64 on the samples that this leaves in doubt: theirs are None.
+    """
+    apart = all(each.isolated for pair in pairs for each in pair)
+    references, candidates = ([pair[side] for pair in pairs] for side in (0, 1))
+
+    def candidate_side() -> None:
+        run_together(candidates)
+        draw_tails(candidates)
+
+    run_parallel(partial(run_deployed, references), candidate_side, apart=apart)
+    found = [judged_by_candidate(*pair, bindings, terms) for pair in pairs]
+    doubtful = [pair[0] for pair, each in zip(pairs, found, strict=True) if each is None]
+    if doubtful:
+        run_oracles(doubtful)
+        draw_tails(doubtful)
+    return found
 
 
 def _refuse_fatal(*sides: Comparand) -> None:

@@ -21,6 +21,7 @@ ROUNDING = "Monte-Carlo spread of float64 runs disturbed by the rounding of the 
 ALLOWANCE = "spread of float64 runs whose unmatched constants are re-rounded once"
 INTENDED = "spread of float64 runs with ideal quantizers and weights of the declared widths"
 OWN_ROUNDING = "rounding of the float64 runs themselves, a lower bound of the allowance"
+SAME = "the same function, within rounding"
 _DIFFERENT = "the two graphs compute different functions"
 _OWN_SHARE = unit_roundoff("float64") / unit_roundoff("float32")
 """Two float64 oracles of one function differ by their own rounding: this share of float32's."""
@@ -326,7 +327,7 @@ def _decide_same_meaning(errors: _Errors) -> tuple[Verdict, str]:
     if errors.translation is None:
         errors.measure_translation()
     if _within(errors.observed):
-        return Verdict.EQUIVALENT, "the same function, within rounding"
+        return Verdict.EQUIVALENT, SAME
     if not _within(errors.execution_candidate):
         return Verdict.DIVERGENT, "the graph is right, but its run is off by more than rounding"
     if not _within(errors.execution_reference):

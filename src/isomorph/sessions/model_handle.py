@@ -80,6 +80,13 @@ class ModelHandle:
         off = registry.runtime(self.runtime).plain
         return self._session("plain", self.runtime, {**self.settings, **off})
 
+    @property
+    def runs_as_written(self) -> bool:
+        """Whether the runtime has optimizers to turn off, and all of them are off."""
+        off = registry.runtime(self.runtime).plain
+        settings = completed(self.runtime, self.settings)
+        return bool(off) and all(settings[key] == value for key, value in off.items())
+
     def oracle(self) -> Session:
         """The model in float64."""
         return self._session(
