@@ -10,8 +10,9 @@ VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """One field: its number, its wire type, and where its value lies."""
+    """One field: its number, its wire type, and where it and its value lie."""
 
+    at: int
     number: int
     wire: int
     start: int
@@ -37,14 +38,14 @@ def fields(data: bytes | memoryview, start: int, end: int) -> Iterator[Field]:
             raise BrokenWireError(at)
         if wire == VARINT:
             value, stop = _varint(data, value_at, end)
-            yield Field(number=number, wire=wire, start=value_at, end=stop, value=value)
+            yield Field(at=at, number=number, wire=wire, start=value_at, end=stop, value=value)
         elif wire == BYTES:
             size, value_at = _varint(data, value_at, end)
             stop = value_at + size
-            yield Field(number=number, wire=wire, start=value_at, end=stop)
+            yield Field(at=at, number=number, wire=wire, start=value_at, end=stop)
         elif wire in (FIXED64, FIXED32):
             stop = value_at + (8 if wire == FIXED64 else 4)
-            yield Field(number=number, wire=wire, start=value_at, end=stop)
+            yield Field(at=at, number=number, wire=wire, start=value_at, end=stop)
         else:
             raise BrokenWireError(at)
         at = stop

@@ -31,7 +31,7 @@ def describe(model: OnnxModel, inferred: Any) -> Graph:  # noqa: ANN401
     ``inferred`` is the same graph with value_info filled in; values come from the model.
     """
     describer = _Describer(model)
-    whole = describer.graph(model.proto.graph, inferred, "")
+    whole = describer.graph(model.outline.graph, inferred, "")
     return replace(whole, functions=describer.functions())
 
 
@@ -52,8 +52,8 @@ def node_names(graph: Any) -> list[str]:  # noqa: ANN401
 class _Describer:
     def __init__(self, model: OnnxModel) -> None:
         self.model = model
-        self.versions = opsets(model.proto)
-        self.producer = str(model.proto.producer_name)
+        self.versions = opsets(model.outline)
+        self.producer = str(model.outline.producer_name)
 
     def graph(
         self,
@@ -91,8 +91,8 @@ class _Describer:
     def functions(self) -> dict[str, Graph]:
         """The functions of the file by the names under which nodes call them, each of them once."""
         found: dict[str, Graph] = {}
-        names = Counter((each.domain, each.name) for each in self.model.proto.functions)
-        for function in self.model.proto.functions:
+        names = Counter((each.domain, each.name) for each in self.model.outline.functions)
+        for function in self.model.outline.functions:
             if names[function.domain, function.name] > 1:
                 continue  # overloads: which one a node calls depends on types
             domain = domain_of(function)

@@ -66,18 +66,18 @@ class OnnxFramework:
         loaded, location = _open(source, trusted=options.get("trust") == "yes")
         inferred = infer(loaded.model)
         graph = describe(loaded.model, inferred.graph)
-        proto, outlined = loaded.model.proto, loaded.model.outlined()
+        proto = loaded.model.outline
         return Model(
             framework=self.name,
             location=location,
             digest=_digest(loaded, graph),
-            graph=outlined.with_file_offsets(graph),
+            graph=loaded.model.with_file_offsets(graph),
             producer=f"{proto.producer_name} {proto.producer_version}".strip(),
             opset=opsets(proto),
             metadata={e.key: e.value for e in proto.metadata_props} | doc_strings(proto),
             notes=(*loaded.notes, *inferred.notes, *notes_on(proto)),
             load_facts=load_facts(proto),
-            native=outlined,
+            native=loaded.model,
         )
 
     def sidecar_files(self, path: Path) -> tuple[Path, ...]:
@@ -133,7 +133,7 @@ def _digest(loaded: LoadedModel, graph: Graph) -> str:
     """Of the file, and of the weights beside it where there are any."""
     from isomorph.frameworks.onnx.external_data import is_external
 
-    stored = loaded.model.proto.graph.initializer
+    stored = loaded.model.outline.graph.initializer
     beside = [tensor.name for tensor in stored if is_external(tensor)]
     if loaded.digest and not beside:
         return loaded.digest

@@ -7,17 +7,19 @@ by itself. So the bytes of large tensors are left where they lie, and read when 
 from __future__ import annotations
 
 import math
-import mmap
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from isomorph.core.errors import UnreadableModelError
-from isomorph.store.protobuf import BYTES, BrokenWireError, fields
+from isomorph.frameworks.onnx.stored_tensors import stored_bytes
+from isomorph.store.protobuf import BYTES, BrokenWireError, Field, fields
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -25,8 +27,11 @@ if TYPE_CHECKING:
 WORTHWHILE = 8 << 20
 """A file whose large tensors take less than this is simply held."""
 
+# Up to this size a tensor may be the shape of another one (``shapes.SMALL_BYTES``), and is held.
 _LARGE = 64 << 10
-_GRAPH, _INITIALIZER, _RAW_DATA = 7, 5, 9
+_GRAPH, _INITIALIZER = 7, 5
+_DATA_TYPE, _RAW_DATA, _DATA_LOCATION = 2, 9, 14
+_GRAPH_KEY, _INITIALIZER_KEY = (bytes((number << 3 | BYTES,)) for number in (_GRAPH, _INITIALIZER))
 # Types whose bytes in the file are those that NumPy reads; others are rarely large.
 _PLAIN = {
     onnx.TensorProto.FLOAT: "<f4",
@@ -85,56 +90,99 @@ class Left:
         return self._whole
 
 
-def outlined(proto: Any, path: Path) -> tuple[Any, Left] | None:  # noqa: ANN401
-    """The model without its large tensors, and where they lie; None where that is not worth it."""
-    tensors = list(proto.graph.initializer)
-    large = [index for index, tensor in enumerate(tensors) if _may_stay(tensor)]
-    names = [tensors[index].name for index in large]
-    if sum(len(tensors[index].raw_data) for index in large) < WORTHWHILE:
-        return None
-    with path.open("rb") as file:
-        identity = _identity(file.fileno())
-        whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        with whole, memoryview(whole) as view:
-            places = _places(view)
-    if places is None or len(places) != len(tensors) or len(set(names)) != len(names):
-        return None
-    starts = {}
-    for index in large:
-        start, size = places[index]
-        if size != len(tensors[index].raw_data):
-            return None
-        starts[tensors[index].name] = start
-        tensors[index].ClearField("raw_data")
-    # What is cleared is given back only with the whole message, so a new one is made.
-    outline = onnx.ModelProto.FromString(proto.SerializeToString())
-    return outline, Left(path=path.absolute(), starts=starts, identity=identity)
+def read_outline(view: memoryview, path: Path, descriptor: int) -> tuple[Any, Left] | None:
+    """The model in these bytes without its large tensors, and where they lie.
 
-
-def _may_stay(tensor: Any) -> bool:  # noqa: ANN401
-    return (
-        tensor.data_type in _PLAIN
-        and bool(tensor.name)
-        and tensor.data_location != onnx.TensorProto.EXTERNAL
-        and tensor.HasField("raw_data")
-        and len(tensor.raw_data) >= _LARGE
-    )
-
-
-def _places(view: memoryview) -> list[tuple[int, int]] | None:
-    """Where the raw bytes of each initializer of the main graph begin, and how many they are."""
+    None where that is not worth it, or where the bytes are unusual or damaged: then the whole
+    file is to be parsed, which reports what is wrong with it.
+    """
     try:
-        whole = [each for each in fields(view, 0, len(view)) if each.number == _GRAPH]
-        if len(whole) != 1 or whole[0].wire != BYTES:
-            return None
-        found = []
-        for entry in fields(view, whole[0].start, whole[0].end):
-            if entry.number == _INITIALIZER:
-                raw = [f for f in fields(view, entry.start, entry.end) if f.number == _RAW_DATA]
-                found.append((raw[-1].start, raw[-1].end - raw[-1].start) if raw else (0, 0))
-    except BrokenWireError:
+        found = _without_large_tensors(view)
+        outline = None if found is None else onnx.ModelProto.FromString(found[0])
+    except (BrokenWireError, DecodeError):
         return None
-    return found
+    if found is None or outline is None:
+        return None
+    starts: dict[str, int] = {}
+    for tensor, place in zip(outline.graph.initializer, found[1], strict=True):
+        if place is not None:
+            # A tensor is recognized by its name, and its bytes are exactly its values.
+            if not tensor.name or tensor.name in starts or place.size != stored_bytes(tensor):
+                return None
+            starts[tensor.name] = place.start
+    return outline, Left(path=path.absolute(), starts=starts, identity=_identity(descriptor))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """Where the raw bytes of a tensor begin, how many they are, and where their field begins."""
+
+    start: int
+    size: int
+    field_at: int
+
+
+def _without_large_tensors(view: memoryview) -> tuple[bytes, list[_Place | None]] | None:
+    """The bytes of a model without the values of large initializers of its graph.
+
+    The places are those of the values that were left out, one for each initializer; None where it
+    is complete.
+    """
+    parts = [each for each in _within(view, 0, len(view)) if each.number == _GRAPH]
+    if len(parts) != 1 or parts[0].wire != BYTES:
+        return None
+    graph = parts[0]
+    pieces: list[bytes | memoryview] = []
+    places: list[_Place | None] = []
+    copied = graph.start
+    for entry in _within(view, graph.start, graph.end):
+        if entry.number != _INITIALIZER:
+            continue
+        place = _large_values(view, entry)
+        places.append(place)
+        if place is not None:
+            end = place.start + place.size
+            kept = bytes(view[entry.start : place.field_at]) + bytes(view[end : entry.end])
+            pieces += [view[copied : entry.at], _INITIALIZER_KEY, _encoded(len(kept)), kept]
+            copied = entry.end
+    if sum(place.size for place in places if place is not None) < WORTHWHILE:
+        return None
+    body = b"".join((*pieces, view[copied : graph.end]))
+    outer = view[: graph.at], _GRAPH_KEY, _encoded(len(body)), body, view[graph.end :]
+    return b"".join(outer), places
+
+
+def _large_values(view: memoryview, tensor: Field) -> _Place | None:
+    """Where the values of a tensor lie, if they are large and stored as NumPy reads them."""
+    if tensor.wire != BYTES:
+        raise BrokenWireError(tensor.start)
+    if tensor.end - tensor.start <= _LARGE:
+        return None
+    entries = list(_within(view, tensor.start, tensor.end))
+    raw = [each for each in entries if each.number == _RAW_DATA]
+    types = [each.value for each in entries if each.number == _DATA_TYPE]
+    elsewhere = any(each.number == _DATA_LOCATION and each.value for each in entries)
+    if len(raw) != 1 or raw[0].wire != BYTES or elsewhere or not _PLAIN.keys() & types[-1:]:
+        return None
+    size = raw[0].end - raw[0].start
+    return _Place(start=raw[0].start, size=size, field_at=raw[0].at) if size > _LARGE else None
+
+
+def _within(view: memoryview, start: int, end: int) -> Iterator[Field]:
+    """The fields between two offsets, none of which goes beyond."""
+    for each in fields(view, start, end):
+        if each.end > end:
+            raise BrokenWireError(each.start)
+        yield each
+
+
+def _encoded(number: int) -> bytes:
+    """A number as the wire format writes it, in as few bytes as it takes."""
+    found = bytearray()
+    while number >= 0x80:
+        found.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes((*found, number))
 
 
 def _identity(descriptor: int) -> tuple[int, int, int]:

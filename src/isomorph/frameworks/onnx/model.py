@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.frameworks.onnx.external_data import is_external, locate, mapped
-from isomorph.frameworks.onnx.lazy_weights import Left, outlined
+from isomorph.frameworks.onnx.lazy_weights import Left
 from isomorph.frameworks.onnx.scope import graphs
 from isomorph.frameworks.onnx.stored_tensors import dense, inline_array
 
@@ -37,14 +37,6 @@ class OnnxModel:
     def proto(self) -> Any:  # noqa: ANN401
         """The whole model."""
         return self.outline if self.left is None else self.left.whole(self.outline)
-
-    def outlined(self) -> OnnxModel:
-        """The same model with its large tensors left in the file, where that is worth it."""
-        found = None if self.path is None else outlined(self.outline, self.path)
-        if found is None:
-            return self
-        outline, left = found
-        return replace(self, outline=outline, left=left, stored=_stored(outline))
 
     def with_file_offsets(self, graph: Graph) -> Graph:
         """Return the description with the places of the constants that lie in the file."""
@@ -82,10 +74,14 @@ def model_of(
     path: Path | None = None,
     folder: Path | None = None,
     trusted: bool = False,
+    left: Left | None = None,
 ) -> OnnxModel:
-    """Wrap a ModelProto, with its initializers found by name."""
+    """Wrap a ModelProto, with its initializers found by name; large ones may be ``left``."""
     home = folder if folder is not None else (path.parent if path is not None else None)
-    return OnnxModel(outline=proto, path=path, folder=home, trusted=trusted, stored=_stored(proto))
+    stored = _stored(proto)
+    return OnnxModel(
+        outline=proto, path=path, folder=home, trusted=trusted, stored=stored, left=left
+    )
 
 
 def _stored(proto: Any) -> dict[str, Any]:  # noqa: ANN401

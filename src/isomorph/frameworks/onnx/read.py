@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import mmap
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from google.protobuf.message import (  # type: ignore[import-untyped]
 from isomorph.core.errors import UnreadableModelError
 from isomorph.frameworks.onnx.external_data import is_external, locate
 from isomorph.frameworks.onnx.file_structure import anatomy, looks_like_model
+from isomorph.frameworks.onnx.lazy_weights import Left, read_outline
 from isomorph.frameworks.onnx.model import OnnxModel, model_of, stored_tensors
 from isomorph.frameworks.onnx.stored_tensors import check_declared, check_size
 from isomorph.frameworks.onnx.validate import nesting_too_deep, validate
@@ -41,14 +43,25 @@ def open_path(path: Path, *, trusted: bool) -> LoadedModel:
     file = str(path)
     _regular(path, file)
     with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as view:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
         # The parser reads from the mapping, so the file is in memory once and not twice.
         data = memoryview(view)
         try:
-            digest = hashlib.sha256(data).hexdigest()
-            proto = parse(data, file=file)
+            found = read_outline(data, path, stream.fileno())
+            if found is not None and not _ambiguous(*found):
+                outline, left = found
+                model = model_of(outline, path=path, trusted=trusted, left=left)
+            else:
+                model = model_of(parse(data, file=file), path=path, trusted=trusted)
         finally:
             data.release()
-    return _checked(model_of(proto, path=path, trusted=trusted), digest, file=file)
+    return _checked(model, digest, file=file)
+
+
+def _ambiguous(outline: Any, left: Left) -> bool:  # noqa: ANN401
+    """Whether a tensor inside a node or a body has the name of one that was left in the file."""
+    names = Counter(tensor.name for _, tensor in stored_tensors(outline))
+    return any(names[name] > 1 for name in left.starts)
 
 
 def open_bytes(data: bytes) -> LoadedModel:
@@ -99,10 +112,12 @@ def parse(data: memoryview, *, file: str) -> Any:  # noqa: ANN401
 
 
 def _checked(model: OnnxModel, digest: str, *, file: str) -> LoadedModel:
-    validate(model.proto, file=file)
+    validate(model.outline, file=file)
     notes: dict[str, None] = {}
-    for where, tensor in stored_tensors(model.proto):
+    for where, tensor in stored_tensors(model.outline):
         check_declared(tensor, file=file, where=where)
+        if model.left is not None and model.left.holds(tensor):
+            continue
         if not is_external(tensor):
             check_size(tensor, file=file, where=where)
             continue

@@ -47,7 +47,7 @@ def infer(model: OnnxModel) -> Inferred:
 
 
 def _skeleton(model: OnnxModel) -> Any:  # noqa: ANN401
-    source = model.proto
+    source = model.outline
     bare = onnx.ModelProto(ir_version=source.ir_version)
     bare.opset_import.extend(source.opset_import)
     bare.functions.extend(source.functions)

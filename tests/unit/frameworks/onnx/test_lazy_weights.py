@@ -78,3 +78,61 @@ def test_a_file_that_was_written_to_meanwhile_is_reported(path):
     with pytest.raises(UnreadableModelError) as caught:
         native.initializer("large")
     assert caught.value.code == "MODEL_CHANGED"
+
+
+def _changed(path, change):
+    model = onnx.load(path)
+    change(model.graph)
+    onnx.save(model, path)
+    return path
+
+
+def test_values_that_numpy_does_not_read_are_held_and_the_others_are_not(path):
+    def change(graph):
+        graph.initializer[2].data_type = TensorProto.BFLOAT16
+        graph.initializer[2].dims[:] = [2 * SIZE, SIZE]
+
+    native = OnnxFramework().load(str(_changed(path, change)), {}).native
+    assert set(native.left.starts) == {"large"}
+    assert native.initializer("other").shape == (2 * SIZE, SIZE)
+
+
+def test_a_name_that_a_tensor_inside_a_node_has_as_well_is_not_mistaken(path):
+    def change(graph):
+        value = numpy_helper.from_array(np.ones(SIZE, np.float32), "large")
+        graph.initializer.remove(graph.initializer[1])
+        graph.node.insert(0, helper.make_node("Constant", [], ["small"], value=value))
+
+    model = OnnxFramework().load(str(_changed(path, change)), {})
+    assert model.native.left is None
+    assert model.graph.constants["small"].shape == (SIZE,)
+
+
+def test_too_few_bytes_of_a_large_tensor_are_reported(path):
+    def change(graph):
+        graph.initializer[0].raw_data = graph.initializer[0].raw_data[:-4]
+
+    with pytest.raises(UnreadableModelError) as caught:
+        OnnxFramework().load(str(_changed(path, change)), {})
+    assert caught.value.code == "TENSOR_SIZE_MISMATCH"
+
+
+def test_lengths_that_are_written_in_more_bytes_than_they_need(path):
+    """A writer may reserve five bytes for every length; protobuf reads them all the same."""
+    data = onnx.load(path).graph.initializer[0].SerializeToString()
+    size = len(data)
+    padded = bytes((size & 0x7F | 0x80, size >> 7 & 0x7F | 0x80, size >> 14 & 0x7F | 0x80, 0x80, 0))
+    graph = onnx.load(path).graph
+    model = onnx.load(path)
+    model.ClearField("graph")
+    own = graph.SerializeToString().replace(
+        b"\x2a" + padded[:2] + bytes((size >> 14,)) + data, b"\x2a" + padded + data
+    )
+    length = bytes((len(own) & 0x7F | 0x80, len(own) >> 7 & 0x7F | 0x80, len(own) >> 14))
+    path.write_bytes(model.SerializeToString() + b"\x3a" + length + own)
+    native = OnnxFramework().load(str(path), {}).native
+    assert b"\x2a" + padded in path.read_bytes()
+    assert set(native.left.starts) == {"large", "other"}
+    np.testing.assert_array_equal(
+        native.initializer("large"), numpy_helper.to_array(graph.initializer[0])
+    )
