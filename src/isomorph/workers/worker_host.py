@@ -3,8 +3,8 @@
 There is one worker per ``Runtime.worker`` word, started when it is first needed and again
 after it has died. What it had loaded and opened is then loaded and opened anew. Settings that a
 runtime takes from its process's environment have workers of their own (``Runtime.variables``).
-A model that is not large is run by the worker of its oracle: a second process would cost more
-than the run.
+A model for which a worker's memory is ample is run by the worker of its oracle: a second process
+would read the file again, which costs more than the run.
 """
 
 from __future__ import annotations
@@ -40,10 +40,8 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Arrays, Noise, RunRequest
     from isomorph.workers.ipc import Message
 
-SHARED_WEIGHTS = 1 << 25
-"""The most weights of a model whose oracle and runtime share a worker."""
-_PER_WEIGHT = 64
-"""Bytes of a worker's memory that each of them needs, for both to have enough of it."""
+BYTES_PER_WEIGHT = 64
+"""Memory of a worker for each weight of a model whose oracle and runtime share it."""
 
 _Place = tuple[str, frozenset[tuple[str, str]]]
 """A worker's word, and the variables that its process was started with."""
@@ -76,7 +74,7 @@ class WorkerHost:
     def shares_worker(self, weights: int) -> bool:
         """Whether the oracle and the usual runtime of a model of this size share a worker."""
         memory = self.memory_bytes or default_worker_memory()
-        return weights <= min(SHARED_WEIGHTS, memory // _PER_WEIGHT)
+        return weights <= memory // BYTES_PER_WEIGHT
 
     def load(self, source: Any, framework: str, options: Mapping[str, str]) -> Model:  # noqa: ANN401
         """Read, validate and describe a model, where its oracle will run it."""
