@@ -164,6 +164,11 @@ make a budget wider, never wrong."""
 MANY_DRAWS = 32
 """Draws where ten leave a loss in doubt: Student's bound is then near to the normal one."""
 
+MISSED_FINDING = 0.0027
+"""Probability that few draws leave a difference of the oracles within its allowance, and many would
+not: three standard errors of a normal distribution. It applies where rounding explains the same
+difference, so that the verdict is the same either way, and one finding less is reported."""
+
 FIRST_DRAWS = 3
 """Enough where the error is far inside its budget, however imprecise the deviation is."""
 

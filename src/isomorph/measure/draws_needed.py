@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from isomorph.core.divergence import Divergence, ErrorTerm, Verdict
+from isomorph.core.stated_numbers import MISSED_FINDING
 from isomorph.measure.spread import comfortable, hopeless, threshold
 
 
@@ -24,6 +25,8 @@ def beyond_doubt(divergence: Divergence, false_alarm: float, *, smooth: bool = F
         )
     elif divergence.verdict is not Verdict.EQUIVALENT:
         return False
+    elif _explained_by_rounding(divergence, false_alarm):
+        parts.remove(divergence.translation)
     return all(_comfortable(part, false_alarm) for part in parts)
 
 
@@ -31,6 +34,8 @@ def allowance_settled(divergence: Divergence, false_alarm: float, *, smooth: boo
     """Whether more draws of re-rounded constants could not change the verdict."""
     part = divergence.translation
     if part is None or _comfortable(part, false_alarm):
+        return True
+    if _explained_by_rounding(divergence, false_alarm):
         return True
     return smooth and divergence.verdict is Verdict.DIVERGENT and _hopeless(part, false_alarm)
 
@@ -41,6 +46,18 @@ def settled_but_for_translation(divergence: Divergence, false_alarm: float) -> b
         return False
     parts = _parts(replace(divergence, translation=None))
     return all(_comfortable(part, false_alarm) for part in parts if part is not None)
+
+
+def _explained_by_rounding(divergence: Divergence, false_alarm: float) -> bool:
+    """Whether the rounding explains a difference that is also within its allowance.
+
+    Then the allowance decides on a finding, not on the verdict.
+    """
+    rounding, part = divergence.rounding, divergence.translation
+    if part is None or rounding is None or divergence.verdict is not Verdict.EQUIVALENT:
+        return False
+    explained = rounding.within and _comfortable(rounding, false_alarm)
+    return explained and _comfortable(part, false_alarm, mistake=MISSED_FINDING)
 
 
 def values_in_doubt(divergence: Divergence) -> bool:
@@ -94,14 +111,15 @@ def _parts(divergence: Divergence) -> tuple[ErrorTerm | None, ...]:
     )  # fmt: skip
 
 
-def _comfortable(part: ErrorTerm, false_alarm: float) -> bool:
+def _comfortable(part: ErrorTerm, false_alarm: float, mistake: float | None = None) -> bool:
     ratio, draws = part.budget.ratio, part.budget.draws
     if ratio is None or not draws:
         return True
     if part.budget.uncovered:
         return False
     freedom = math.inf if part.budget.freedom is None else part.budget.freedom
-    return ratio <= comfortable(draws, part.distance.elements, freedom, false_alarm)
+    elements = part.distance.elements
+    return ratio <= comfortable(draws, elements, freedom, false_alarm, mistake=mistake)
 
 
 def _hopeless(part: ErrorTerm, false_alarm: float) -> bool:

@@ -46,19 +46,22 @@ class Spread:
 
 
 def comfortable(
-    draws: int, elements: int, freedom: float = math.inf, false_alarm: float = FALSE_ALARM
+    draws: int,
+    elements: int,
+    freedom: float = math.inf,
+    false_alarm: float = FALSE_ALARM,
+    *,
+    mistake: float | None = None,
 ) -> float:
     """Return the share of a budget from few draws that is certainly within that of many.
 
-    Few draws overestimate a variance at most by the upper quantile of chi-square; the part shared
-    by neighbors, as a single one would. Few draws also widen the threshold.
+    Few draws overestimate a variance at most by the upper quantile of chi-square, at the chance of
+    a ``mistake`` (that of a false alarm, unless given); the part shared by neighbors, as a single
+    one would. Which elements are beyond the budget of many draws does not depend on the few. To be
+    taken for within, every one of them must be overestimated, and that is no likelier than for any
+    one of them: their number does not count. Few draws also widen the threshold.
     """
-    shared = max(freedom - draws, 0.0)
-    own = draws * largest_excess(draws, elements, false_alarm)
-    if math.isinf(shared):
-        excess = largest_excess(draws, 1, false_alarm)
-    else:
-        excess = (shared * largest_excess(draws, 1, false_alarm) + own) / (shared + draws)
+    excess = largest_excess(draws, 1, false_alarm if mistake is None else mistake)
     limit = threshold(elements, false_alarm) / student(elements, freedom, false_alarm)
     return float(limit / math.sqrt(excess))
 
