@@ -158,7 +158,8 @@ class Model:
     ``metadata`` is text from the file, to be shown; no decision reads it. ``runs_python`` states
     that the nodes are those of one run of a Python program, which may decide on values.
     ``channels_last`` is the framework's convention for images: a converter from one convention
-    to the other moves the channel axis of inputs and outputs.
+    to the other moves the channel axis of inputs and outputs. ``file_stamp`` is that of the file
+    (``store.file_stamp``), where it is known that nothing wrote to it while it was read.
     """
 
     framework: str
@@ -174,3 +175,4 @@ class Model:
     channels_last: bool = False
     load_facts: Mapping[LoadFact, str] = field(default_factory=dict)
     native: Any = None
+    file_stamp: tuple[int, ...] | None = field(default=None, compare=False)

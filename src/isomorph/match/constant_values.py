@@ -11,6 +11,7 @@ import numpy as np
 
 from isomorph.core.digest import has_digest
 from isomorph.core.errors import IsomorphError
+from isomorph.store.file_stamp import stamp_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from isomorph.core.model import Graph
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Array
+    from isomorph.store.file_stamp import Stamp
 
 _KEPT_BYTES = 32 << 20
 """Constants cached in memory; beyond, they are read again."""
@@ -34,8 +36,14 @@ class ConstantValues:
     the model's file where they lie in it, and the small ones are fetched together.
     """
 
-    def __init__(self, graph: Graph, session: Session, file: Path | None = None) -> None:
-        self._graph, self._session, self._file = graph, session, file
+    def __init__(
+        self,
+        graph: Graph,
+        session: Session,
+        file: Path | None = None,
+        stamp: Stamp | None = None,
+    ) -> None:
+        self._graph, self._session, self._file, self._stamp = graph, session, file, stamp
         self._cache: OrderedDict[str, Array] = OrderedDict()
         self._together: dict[str, Array] | None = None
         self._bytes = 0
@@ -82,13 +90,14 @@ class ConstantValues:
         try:
             with self._file.open("rb") as file:
                 file.seek(constant.file_offset)
+                same = self._stamp is not None and stamp_of(file.fileno()) == self._stamp
                 flat = np.fromfile(file, stored, count)
         except (OSError, ValueError):
             return None
         if flat.size != count:
             return None
         value = flat.astype(constant.dtype, copy=False).reshape(constant.shape)
-        return value if has_digest(value, constant.digest) else None
+        return value if same or has_digest(value, constant.digest) else None
 
     def _fetch_small(self) -> dict[str, Array]:
         """Fetch small constants that do not lie in the file; these are not dropped again."""

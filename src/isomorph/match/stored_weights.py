@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Array
     from isomorph.sessions.model_handle import ModelHandle
+    from isomorph.store.file_stamp import Stamp
 
 KEEPS_NUMBERS = RESHAPES | {"Transpose", "Cast", "DequantizeLinear"}
 """Operators that keep each stored element, at another position or in another type."""
@@ -109,16 +110,26 @@ def same_integers(weight: StoredWeight, source: StoredWeight) -> bool:
 class Weights:
     """The weights of one graph; their values are read on demand."""
 
-    def __init__(self, graph: Graph, session: Session, file: Path | None = None) -> None:
-        """``file`` is the model's, from which large constants can be read without the session."""
+    def __init__(
+        self,
+        graph: Graph,
+        session: Session,
+        file: Path | None = None,
+        stamp: Stamp | None = None,
+    ) -> None:
+        """``file`` is the model's, from which large constants can be read without the session.
+
+        While it has this ``stamp`` it is the file that was described.
+        """
         self.graph = graph
         self.topology = Topology(graph)
-        self._values = ConstantValues(graph, session, file)
+        self._values = ConstantValues(graph, session, file, stamp)
 
     @classmethod
     def of(cls, handle: ModelHandle) -> Weights:
         """Return the weights of an opened model."""
-        return cls(handle.model.graph, handle.oracle(), Path(handle.model.location))
+        model = handle.model
+        return cls(model.graph, handle.oracle(), Path(model.location), model.file_stamp)
 
     @cached_property
     def useful(self) -> frozenset[str]:

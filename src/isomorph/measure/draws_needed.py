@@ -26,7 +26,7 @@ def beyond_doubt(divergence: Divergence, false_alarm: float, *, smooth: bool = F
     elif divergence.verdict is not Verdict.EQUIVALENT:
         return False
     elif _explained_by_rounding(divergence, false_alarm):
-        parts.remove(divergence.translation)
+        parts = [part for part in parts if part is not divergence.translation]
     return all(_comfortable(part, false_alarm) for part in parts)
 
 

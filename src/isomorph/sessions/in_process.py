@@ -14,6 +14,7 @@ from isomorph.core.protocols import SupportsExtract, SupportsPatch
 from isomorph.core.trace import Environment
 from isomorph.oracle.noise_stats import hand_over
 from isomorph.sessions.error_codec import guard
+from isomorph.store.file_stamp import settled_stamp, stamp_of
 from isomorph.store.format_detection import is_factory
 
 if TYPE_CHECKING:
@@ -45,8 +46,11 @@ class InProcessHost:
             _make_importable()
         _import_ops(options)
         file = os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
+        stamp = None if file is None else settled_stamp(file)
         with guard(f"loading as {framework}", file=file):
-            return registry.framework(framework).load(source, options)
+            model = registry.framework(framework).load(source, options)
+        same = file is not None and stamp_of(file) == stamp
+        return replace(model, file_stamp=stamp) if same else model
 
     def open(self, model: Model, environment: Environment) -> Session:
         """A session of this model in ``environment.runtime``."""

@@ -10,13 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isomorph.core.errors import UsageError
+from isomorph.store.file_stamp import Stamp, stamp_of
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model
-
-
-Stamp = tuple[int, int, int]
-"""Inode, size and time of the last change of a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,11 +29,7 @@ class LoadSpec:
 
     def stamp(self) -> Stamp | None:
         """What changes when something writes to the file; None where there is no file."""
-        try:
-            seen = (Path(self.folder) / self.source).stat()
-        except (OSError, ValueError):
-            return None
-        return seen.st_ino, seen.st_size, seen.st_mtime_ns
+        return stamp_of(Path(self.folder) / self.source)
 
 
 class LoadSpecs:

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from isomorph.core.subgraph import Piece
     from isomorph.core.trace import Arrays, Environment
     from isomorph.sessions.host import Limits
+    from isomorph.store.file_stamp import Stamp
     from isomorph.store.tempdirs import TempDirs
     from isomorph.workers.ipc import Message
-    from isomorph.workers.load_specs import LoadSpec, Stamp
+    from isomorph.workers.load_specs import LoadSpec
 
 
 class WorkerSlot:

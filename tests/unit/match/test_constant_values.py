@@ -14,6 +14,7 @@ from isomorph.match.constant_values import ConstantValues
 from isomorph.match.element_bounds import Source
 from isomorph.match.folded_weights import ScaledKernel
 from isomorph.match.stored_weights import StoredWeight
+from isomorph.store.file_stamp import stamp_of
 
 RANDOM = np.random.default_rng(7)
 LARGE = RANDOM.standard_normal((129, 128)).astype(np.float32)
@@ -53,6 +54,15 @@ def test_a_constant_in_the_file_is_read_without_the_session(file):
     assert values.value("w").dtype == np.float64
     assert np.array_equal(values.value("w"), LARGE)
     assert not session.asked
+
+
+def test_a_file_with_the_stamp_that_it_was_described_with_is_not_hashed(file):
+    stamp, other = stamp_of(file), {"w": LARGE + 1.0}
+    values = ConstantValues(graph_of(other, {"w": 4}), CountingSession(other), file, stamp)
+    assert np.array_equal(values.stored_value("w"), LARGE)
+    file.write_bytes(file.read_bytes() + b"tail")
+    values = ConstantValues(graph_of(other, {"w": 4}), CountingSession(other), file, stamp)
+    assert np.array_equal(values.stored_value("w"), LARGE + 1.0), "fetched from the session"
 
 
 @pytest.mark.parametrize("change", ["other bytes", "shorter", "gone"])

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isomorph.core.divergence import Budget, Distance, Divergence, ErrorTerm, Verdict
+from isomorph.core.stated_numbers import MISSED_FINDING
 from isomorph.measure.draws_needed import (
     allowance_settled,
     beyond_doubt,
@@ -99,6 +100,20 @@ def test_an_equivalent_output_may_be_settled_but_for_its_allowance():
     assert not beyond_doubt(found, ALARM)
     assert not settled_but_for_translation(replace(found, rounding=NEARLY), ALARM)
     assert not settled_but_for_translation(replace(found, verdict=Verdict.DIVERGENT), ALARM)
+
+
+def test_an_allowance_that_decides_no_verdict_is_settled_sooner():
+    likely = comfortable(DRAWS, ELEMENTS, FREEDOM, ALARM, mistake=MISSED_FINDING)
+    assert WELL_WITHIN < likely < 1
+    probable, beyond = term(0.99 * likely), term(1.01 * likely)
+    assert beyond_doubt(judged(rounding=WITHIN, translation=probable), ALARM)
+    assert allowance_settled(judged(rounding=WITHIN, translation=probable), ALARM, smooth=True)
+    assert not beyond_doubt(judged(rounding=WITHIN, translation=beyond), ALARM)
+    # Where rounding does not explain the difference, the allowance decides.
+    for rounding in (NEARLY, BEYOND):
+        undecided = judged(rounding=rounding, translation=probable)
+        assert not beyond_doubt(undecided, ALARM)
+        assert not allowance_settled(undecided, ALARM, smooth=True)
 
 
 def test_a_value_that_no_draw_reached_is_in_doubt():

@@ -114,3 +114,18 @@ def test_the_doubt_of_summed_variances_is_no_more_than_their_draws_say():
     worth = merged(one, two).draws
     assert few < worth < many
     assert np.var(shown / 5.0) <= 2.0 / worth
+
+
+@pytest.mark.parametrize("draws", [3, 5, 10])
+def test_a_wrong_output_is_as_unlikely_to_be_within_comfortably_as_one_of_its_elements(draws):
+    """At a chance that can be counted: the elements that are wrong are fixed before the draws."""
+    chance, elements, trials = 0.01, 50, 20_000
+    limit = threshold(elements, chance)
+    share = comfortable(draws, elements, draws, chance)
+    random = np.random.default_rng(draws)
+    estimated = np.sqrt(random.chisquare(draws, (trials, elements)) / draws)
+    # Every element is a little beyond what many draws would allow.
+    ratios = 1.0001 * limit / (student(elements, draws, chance) * estimated)
+    passed = np.mean(np.max(ratios[:, :1], axis=1) <= share)
+    assert passed <= 1.2 * chance
+    assert np.mean(np.max(ratios, axis=1) <= share) <= passed
