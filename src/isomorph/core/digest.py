@@ -68,20 +68,26 @@ def _bytes_of(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _value_digest(dtype: str, plain: np.ndarray[Any, Any]) -> str:
-    """Two sums of the mixed bit patterns: a sum does not know the order of its terms."""
+    """Two sums of the mixed bit patterns: a sum does not know the order of its terms.
+
+    They are of a mixed pattern and of its square: other values may have the same sum, or the same
+    sum of squares, and not both of mixed patterns.
+    """
     import numpy as np
 
     sums = [np.uint64(0), np.uint64(0)]
+    space = np.empty((2, min(plain.size, _BLOCK)), np.uint64)
     with np.errstate(over="ignore"):
         for start in range(0, plain.size, _BLOCK):
-            mixed = plain[start : start + _BLOCK].astype(np.uint64)
-            for n, factor in enumerate((0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)):
-                # Added first, so that a zero counts as well.
-                mixed += np.uint64(0x2545F4914F6CDD1D)
-                mixed *= np.uint64(factor)
-                mixed ^= mixed >> np.uint64(29)
-                mixed *= np.uint64(0xD6E8FEB86659FD93)
-                mixed ^= mixed >> np.uint64(32)
+            block = plain[start : start + _BLOCK]
+            mixed, shifted = space[:, : block.size]
+            np.copyto(mixed, block)
+            mixed *= np.uint64(0x9E3779B97F4A7C15)
+            for n in range(2):
+                if n:
+                    mixed *= mixed
+                np.right_shift(mixed, np.uint64(32), out=shifted)
+                mixed ^= shifted
                 sums[n] += mixed.sum(dtype=np.uint64)
     text = f"{dtype} {plain.size} {int(sums[0]):x} {int(sums[1]):x}"
     return hashlib.sha256(text.encode()).hexdigest()

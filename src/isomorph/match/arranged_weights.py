@@ -50,8 +50,7 @@ def agreeing_arrangements(
             sample = placed.numbers(spots)
             close = np.abs(sample - actual_sample) <= step + unit * np.abs(sample)
         if 4 * int(np.count_nonzero(close)) >= close.size:
-            expected = placed.numbers()
-            yield expected, placed.terms(source, expected)
+            yield placed.numbers(), placed.terms(source)
 
 
 @lru_cache(maxsize=64)
@@ -76,13 +75,14 @@ class _Placed:
         value, scale = self.value, self.scale
         if spots is not None:
             value, scale = value[spots], None if scale is None else scale[spots]
-        wide = np.asarray(value, np.float64)
-        return wide if scale is None else wide * scale
+        if scale is None:
+            return np.asarray(value, np.float64)
+        return np.multiply(value, scale, dtype=np.float64)
 
-    def terms(self, source: Source, numbers: Array) -> Source:
+    def terms(self, source: Source) -> Source:
         """Return the source with its error bound in this arrangement."""
         if self.scale is not None:
-            return replace(source, error_bound=self.relative_bound * np.abs(numbers))
+            return replace(source, relative_bound=self.relative_bound)
         return source if self.error_bound is None else replace(source, error_bound=self.error_bound)
 
 

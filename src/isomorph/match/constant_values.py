@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.store.file_stamp import Stamp
 
-_KEPT_BYTES = 32 << 20
+_KEPT_BYTES = 8 << 20
 """Constants cached in memory; beyond, they are read again."""
 
 _READ_FROM_FILES = frozenset({"float16", "float32", "float64"})

@@ -119,11 +119,15 @@ class Elements:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """The origin of a weight: its type, half its quantization step, the error of computing it."""
+    """The origin of a weight: its type, half its quantization step, the error of computing it.
+
+    ``relative_bound`` is a part of that error that is relative to each number.
+    """
 
     dtype: str
     half_step: float = 0.0
     error_bound: Array | float = 0.0
+    relative_bound: float = 0.0
 
 
 def compare_elements(
@@ -139,7 +143,7 @@ def compare_elements(
     """
     beyond, between = np.zeros(actual.shape, bool), np.zeros(actual.shape, bool)
     informative = 0
-    if np.array_equal(expected, actual):
+    if all(np.array_equal(expected[e], actual[e]) for e in _pieces(actual.shape, _IN_CACHE)):
         return Elements(beyond=beyond, between=between, informative=informative)
     ends = None if integers is None else (int(integers.min()), int(integers.max()))
     scale = _Scale(
@@ -192,7 +196,7 @@ def recomputation_error(shape: Sequence[int]) -> float:
 def _copied(expected: Array, actual: Array, weight: StoredWeight, source: Source) -> bool:
     """Whether most numbers are the very same, so that nothing was computed again."""
     plain = weight.grid is None and source.half_step == 0.0 and np.ndim(source.error_bound) == 0
-    if not plain or source.error_bound or weight.dtype != source.dtype:
+    if not plain or source.error_bound or source.relative_bound or weight.dtype != source.dtype:
         return False
     same = sum(
         _informative(expected[each][expected[each] == actual[each]])
@@ -256,6 +260,11 @@ class _Scale:
         """Mark the elements more than two roundings apart, and those between one and two."""
         with np.errstate(all="ignore"):
             error = np.abs(expected - actual)
+            least = np.abs(expected)
+            least *= self._relative
+            least += self._absolute
+            if np.all(error <= least):
+                return np.zeros(error.shape, bool), np.zeros(error.shape, bool)
             same = (expected == actual) | (np.isnan(expected) & np.isnan(actual))
             error = np.where(same, 0.0, np.where(np.isnan(error), np.inf, error))
             bound = self._bound(expected, integers, piece)
@@ -266,15 +275,25 @@ class _Scale:
                 beyond, between = beyond & ~aside, between & ~aside
         return beyond, between
 
+    @property
+    def _relative(self) -> float:
+        """The part of every bound that is relative to a number: its roundings."""
+        unit = max(map(unit_roundoff, (self.weight.dtype, self.source.dtype)))
+        return (unit if unit > _FLOAT32 else 0.0) + self.roundings * self.unit
+
+    @property
+    def _absolute(self) -> float:
+        """The part of every bound that is the same for all numbers."""
+        narrow = "float16" in (self.weight.dtype, self.source.dtype)
+        # A difference below the type's resolution at the largest number is not intended.
+        resolution = self.unit * min(self.largest, CLAMPED_IN_FLOAT16)
+        return self.source.half_step + resolution + (_SPACING_FLOAT16 if narrow else 0.0)
+
     def _bound(self, expected: Array, integers: Array | None, piece: tuple[slice, ...]) -> Array:
         sizes = np.where(np.isfinite(expected), np.abs(expected), 0.0)
-        dtypes = self.weight.dtype, self.source.dtype
-        unit = max(map(unit_roundoff, dtypes))
-        narrow = unit if unit > _FLOAT32 else 0.0
-        bound = (narrow + self.roundings * self.unit) * sizes + self.source.half_step
-        # A difference below the type's resolution at the largest number is not intended.
-        bound = bound + self.unit * min(self.largest, CLAMPED_IN_FLOAT16)
-        bound = bound + (_SPACING_FLOAT16 if "float16" in dtypes else 0.0)
+        bound = self._relative * sizes + self._absolute
+        if self.source.relative_bound:
+            bound = bound + self.source.relative_bound * np.abs(expected)
         bound = bound + _cut(self.source.error_bound, piece)
         if self.steps is not None:
             steps = _cut(self.steps, piece)
