@@ -62,7 +62,8 @@ def _install(source):
         again = ["--no-deps", "--force-reinstall"]
     stamp.unlink(missing_ok=True)
     pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "-q"]
-    done = subprocess.run([*pip, *again, "-c", source / "constraints.txt", source],
+    # Python compiles what is imported; that is a small part of the packages.
+    done = subprocess.run([*pip, *again, "--no-compile", "-c", source / "constraints.txt", source],
                           capture_output=True, text=True, check=False)  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]
     stamp.write_text(json.dumps({"needs": needs, "source": all_of_it}))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from warm_process import ran
+from warm_process import imported_by, ran
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 BLOCK = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```$", re.M | re.S)
@@ -42,7 +42,9 @@ def _run(command, folder):
     assert program in {"isomorph", "python"}, f"{program} is a program that only a shell finds"
     line = [sys.executable, *(["-m", "isomorph"] if program == "isomorph" else []), *words]
     env = {**os.environ, "COLUMNS": "100", "TF_CPP_MIN_LOG_LEVEL": "3"}
-    return ran(line, folder, env=env)
+    if program == "isomorph":
+        return ran(line, folder, env=env)
+    return ran(line, folder, env=env, preload=imported_by((folder / words[0]).read_text()))
 
 
 def _shown(line, seen):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from warm_process import COMMAND, ran
+from warm_process import imported_by, ran
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SHARED = {"building", "converting", "showing"}
@@ -22,14 +22,8 @@ SHARED = {"building", "converting", "showing"}
 # One for each set of packages is started as a user starts it; the others are forks of a process
 # that has imported these packages.
 FRESH = {"execution_provider", "quantize_ties", "tf_fake_quant"}
-ONNX = (*COMMAND, "onnx", "onnxruntime")
 # The same work on fewer inputs; what is asserted holds for them as well.
 BRIEF = {"quantization_audit"}
-PRELOADED = {
-    "tensorflow": (*ONNX, "tensorflow", "keras"),
-    "torch": (*ONNX, "torch", "torch.export", "torch._dynamo"),
-    "": ONNX,
-}
 
 
 def run(name, folder):
@@ -50,8 +44,7 @@ def run(name, folder):
         )
     else:
         text = program.read_text().replace("from converting", "import tensorflow")
-        package = next(each for each in PRELOADED if f"import {each}" in text)
-        done = ran(command, folder, env=environment, preload=PRELOADED[package])
+        done = ran(command, folder, env=environment, preload=imported_by(text))
     assert done.returncode == 0, done.stderr
     assert "Warning" not in done.stderr
     return json.loads(facts.read_text()), done.stdout

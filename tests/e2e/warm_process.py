@@ -29,6 +29,18 @@ COMMAND = (
 )  # fmt: skip
 """What the main process of a check imports."""
 
+_ONNX = (*COMMAND, "onnx", "onnxruntime")
+_PACKAGES = {
+    "tensorflow": (*_ONNX, "tensorflow", "keras"),
+    "torch": (*_ONNX, "torch", "torch.export", "torch._dynamo"),
+    "": _ONNX,
+}
+
+
+def imported_by(text):
+    """The packages that take long to import, for a program of this text."""
+    return next(_PACKAGES[name] for name in _PACKAGES if f"import {name}" in text)
+
 
 class Warm:
     """A fork that runs ``words``, with the methods of ``subprocess.Popen`` that tests use."""
