@@ -47,13 +47,14 @@ class Search:
         self.matcher, self.outputs, self.given = matcher, outputs, given
         self.reference, self.candidate = matcher.reference, matcher.candidate
         self.values = self.candidate.with_given(given)
-        self.pairs = {name: matcher.pair(name, self.values[name]) for name in self.values}
+        self.pairs = matcher.all_pairs(given)
         inputs = {spec.name for spec in self.candidate.graph.inputs}
         self.right = {name for name, pair in self.pairs.items() if pair is not None}
         self.right |= set(given) | inputs
         self.seen = {pair[0] for pair in self.pairs.values() if pair is not None}
         self.right |= extra_size_tensors(self)
         self._rectified = rectified_tensors(self.candidate.graph)
+        self._placed: tuple[Substitution, Array] | None = None
 
     def wrong_outputs(self) -> list[tuple[str, str]]:
         """Return the pairs of bound outputs that do not agree."""
@@ -128,7 +129,8 @@ class Search:
     def _explains(self, proposal: Substitution) -> bool:
         """Whether every output is right when this tensor alone is substituted."""
         given = {**self.given, proposal.tensor: self.placed(proposal)}
-        found = self._recomputed([cand for _, cand in self.outputs], given)
+        # Everything is computed with the outputs: the next search asks for the same values.
+        found = self._recomputed([cand for _, cand in self.outputs], given, ahead=True)
         return all(
             cand in found and self.agrees(ref, cand, found[cand])
             for ref, cand in self.outputs
@@ -270,9 +272,8 @@ class Search:
 
     def _mismatch(self, name: str, maker: Node, value: Array) -> tuple[bool, bool]:
         other = self.reference.topology.maker.get(name)
-        return other is None or other.op != maker.op, self.reference.values[
-            name
-        ].shape != value.shape
+        shape = self.reference.values[name].shape
+        return other is None or other.op != maker.op, shape != value.shape
 
     def _restored(self, proposal: Substitution, *, everywhere: bool) -> int:
         """Count the following tensors that a substitution restores; an output counts as one."""
@@ -315,9 +316,11 @@ class Search:
             pair[0] for name, pair in self.pairs.items() if pair is not None and name not in below
         }
 
-    def _recomputed(self, names: Sequence[str], given: Mapping[str, Array]) -> dict[str, Array]:
+    def _recomputed(
+        self, names: Sequence[str], given: Mapping[str, Array], *, ahead: bool = False
+    ) -> dict[str, Array]:
         try:
-            return self.candidate.run(names, given)
+            return (self.candidate.run_ahead if ahead else self.candidate.run)(names, given)
         except (IsomorphError, ValueError):
             return {}  # a node that rejects a tensor of another size is not restored by it
 
@@ -351,8 +354,12 @@ class Search:
 
     def placed(self, proposal: Substitution) -> Array:
         """Return the right value in the candidate's type."""
-        source = self.reference.values[proposal.counterpart]
-        return placed_value(proposal.moved, source, self.values[proposal.tensor])
+        # The same array again: by it the values that depend on it are found again.
+        if self._placed is None or self._placed[0] is not proposal:
+            source = self.reference.values[proposal.counterpart]
+            like = self.values[proposal.tensor]
+            self._placed = proposal, placed_value(proposal.moved, source, like)
+        return self._placed[1]
 
     def fault(self, proposal: Substitution) -> Fault:
         """Build the fault that a successful substitution proves."""
@@ -363,7 +370,8 @@ class Search:
         ref_between = ref_topology.above(proposal.counterpart, until=self.seen) | {
             proposal.counterpart
         }
-        right = self.placed(proposal)
+        wrong, right = self.values[proposal.tensor], self.placed(proposal)
+        allowed = self.matcher.max_difference(proposal.counterpart, proposal.tensor)
         return Fault(
             node=likeliest_node(
                 group,
@@ -378,18 +386,14 @@ class Search:
             ),
             moved=proposal.moved,
             value=right,
-            local_error=relative_error(self.values[proposal.tensor], right),
+            local_error=relative_error(wrong, right),
             permuted=proposal.permuted and self._same_values(proposal),
-            shape=self.values[proposal.tensor].shape,
-            where=describe_error(
-                self.values[proposal.tensor],
-                right,
-                self.matcher.max_difference(proposal.counterpart, proposal.tensor),
-            ),
+            shape=wrong.shape,
+            where=describe_error(wrong, right, allowed),
         )
 
     def _same_values(self, proposal: Substitution) -> bool:
         """Whether the sorted values are equal: coarser values may have the same moments."""
         ref, cand = proposal.counterpart, proposal.tensor
-        sides = self.reference.values[ref], self.values[cand]
-        return self.matcher.equal(ref, cand, *(np.sort(side, axis=None) for side in sides))
+        left, right = np.sort(self.reference.values[ref], None), np.sort(self.values[cand], None)
+        return self.matcher.equal(ref, cand, left, right)

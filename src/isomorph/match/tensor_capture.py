@@ -100,6 +100,8 @@ class TensorCapture:
         self._drawn: dict[tuple[str, int], Drawn] = {}
         self._substituted: tuple[Mapping[str, Array], Mapping[str, Array]] = ({}, {})
         """The tensors that were substituted last, and all values with them."""
+        self._left: set[str] = set()
+        """Tensors that could not be computed with those, and kept their values."""
 
     def compute(self, draws: int = TENSOR_DRAWS) -> None:
         """Compute every tensor, its fingerprint, and the rms and the peak of its noise."""
@@ -199,14 +201,25 @@ class TensorCapture:
             return self._substituted[1]
         behind = self.topology.below(given)
         changed = [name for name in self.names if name in behind and name in self.values]
+        self._left = left = set[str]()
 
         def compute(batch: Sequence[str]) -> Mapping[str, Array]:
             found = self.run(batch, given)
-            return {**{name: self.values[name] for name in batch if name not in found}, **found}
+            unable = [name for name in batch if name not in found]
+            left.update(unable)
+            return {**{name: self.values[name] for name in unable}, **found}
 
         fresh = TensorCache(self._batches(changed), compute, self._memory_bytes)
         self._substituted = dict(given), LayeredTensors(dict(given), fresh, self.values)
         return self._substituted[1]
+
+    def _known_with(self, given: Mapping[str, Array], names: Iterable[str]) -> dict[str, Array]:
+        """Return those of these tensors that are computed already with these very arrays."""
+        if not given or self.noise is None or not self._substitutes(given):
+            return {}
+        values = self._substituted[1]
+        there = [name for name in names if name not in given and in_memory(values, name)]
+        return {name: values[name] for name in there if name not in self._left}
 
     def _substitutes(self, given: Mapping[str, Array]) -> bool:
         """Whether these very arrays were substituted last."""
@@ -241,6 +254,7 @@ class TensorCapture:
         changed = self.topology.below(given) | set(given)
         requested = dict.fromkeys(names)
         known = {name: self.values[name] for name in requested if self._stays(name, changed)}
+        known |= self._known_with(given, [name for name in requested if name in changed])
         missing = [name for name in requested if name not in known]
         if not missing:
             return known
@@ -257,6 +271,13 @@ class TensorCapture:
         return {
             name: {**known, **found}[name] for name in requested if name in known or name in found
         }
+
+    def run_ahead(self, names: Sequence[str], given: Mapping[str, Array]) -> dict[str, Array]:
+        """Return these tensors with others replaced, and keep all that depends on those."""
+        values = self.with_given(given)
+        for name in names:
+            values.get(name)
+        return self.run(names, given)
 
     def fetched(self, name: str, given: Mapping[str, Array] | None = None) -> Array:
         """Return one tensor or constant as the session returns it, with others replaced."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import accumulate, islice, permutations
 from operator import mul
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
 
+Pairing = tuple[str, Rearrangement]
+"""A tensor of the reference, and how it is rearranged to equal one of the candidate."""
+
 _CASTS = frozenset({"Cast", "CastLike"})
 
 
@@ -39,6 +42,9 @@ class ValueMatcher:
     ) -> None:
         self.reference, self.candidate, self.same_axes = reference, candidate, same_axes
         self._index = FingerprintIndex(reference.prints, reference.spread)
+        self._captured: dict[str, Pairing | None] = {}
+        self._substituted: tuple[Mapping[str, Array], Mapping[str, Pairing | None]] = ({}, {})
+        """The tensors that were substituted last, and all pairs with them."""
 
     def tolerance(self, ref: str, cand: str) -> float:
         """Return the rms by which these two may differ and still be equal."""
@@ -82,7 +88,9 @@ class ValueMatcher:
 
     def of(self, cand: str, value: Array) -> Iterator[str]:
         """Yield the reference's tensors that may hold the values of this one, in any order."""
-        mark = fingerprint(value)
+        yield from self._of(cand, fingerprint(value))
+
+    def _of(self, cand: str, mark: Fingerprint) -> Iterator[str]:
         noise = self.candidate.spread[cand]
         for ref in self._index.near(mark, noise, threshold(mark.elements)):
             other = self.reference.prints[ref]
@@ -110,15 +118,43 @@ class ValueMatcher:
                     break
         return found
 
-    def pair(self, cand: str, value: Array) -> tuple[str, Rearrangement] | None:
+    def all_pairs(self, given: Mapping[str, Array]) -> Mapping[str, Pairing | None]:
+        """Return the counterpart of every tensor of the candidate with these replaced.
+
+        What does not depend on them has the counterpart of its captured value. The search and the
+        alignment ask for the same substitution one after the other: its pairs are kept.
+        """
+        last, kept = self._substituted
+        if given and given.keys() == last.keys() and all(last[n] is given[n] for n in given):
+            return kept
+        values = self.candidate.with_given(given)
+        changed = self.candidate.topology.below(given) | set(given)
+        found = {
+            name: self.pair(name, values[name]) if name in changed else self._captured_pair(name)
+            for name in values
+        }
+        if given:
+            self._substituted = dict(given), found
+        return found
+
+    def _captured_pair(self, cand: str) -> Pairing | None:
+        if cand not in self._captured:
+            value, mark = self.candidate.values[cand], self.candidate.prints.get(cand)
+            self._captured[cand] = self._best(cand, value, self._pairs(cand, value, mark))
+        return self._captured[cand]
+
+    def pair(self, cand: str, value: Array) -> Pairing | None:
         """Return the reference's tensor that this one equals element by element.
 
         Unpermuted axes are preferred, then the same kind of numbers, then the same operator: a mask
         of zeros and ones equals the booleans that are computed from it.
         """
-        best: tuple[tuple[bool, ...], tuple[str, Rearrangement]] | None = None
+        return self._best(cand, value, self.pairs(cand, value))
+
+    def _best(self, cand: str, value: Array, pairs: Iterator[Pairing]) -> Pairing | None:
+        best: tuple[tuple[bool, ...], Pairing] | None = None
         made_by = _operator(self.candidate, cand)
-        for ref, found in self.pairs(cand, value):
+        for ref, found in pairs:
             other_kind = self.reference.values[ref].dtype.kind != value.dtype.kind
             mismatch = found.moves, other_kind, _operator(self.reference, ref) != made_by
             if not any(mismatch):
@@ -127,9 +163,12 @@ class ValueMatcher:
                 best = mismatch, (ref, found)
         return best[1] if best is not None else None
 
-    def pairs(self, cand: str, value: Array) -> Iterator[tuple[str, Rearrangement]]:
+    def pairs(self, cand: str, value: Array) -> Iterator[Pairing]:
         """Yield every tensor of the reference that this one equals element by element."""
-        for ref in self.of(cand, value):
+        return self._pairs(cand, value, None)
+
+    def _pairs(self, cand: str, value: Array, mark: Fingerprint | None) -> Iterator[Pairing]:
+        for ref in self._of(cand, fingerprint(value) if mark is None else mark):
             if self._equal_by_chance(ref, cand, value):
                 continue
             found = self.arranged(ref, cand, value)
