@@ -16,7 +16,7 @@ class JsonReporter:
     """One JSON document; ``revision`` rises with every change of a name in it."""
 
     name = "json"
-    profile = None
+    profile = False
     follows = False
 
     def render(self, report: Report) -> str:
