@@ -14,6 +14,8 @@ import numpy as np
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
+PIECE = 1 << 16
+"""Elements of a tensor that are looked at together: in float64 they fit a processor's cache."""
 FLOAT64_ORDER = 2.0**-40
 """Two float64 evaluations in another order differ by their own rounding: this share of the rms."""
 
@@ -46,13 +48,9 @@ def fingerprint(array: Array) -> Fingerprint:
         finite = np.zeros(1)
     # Scaled, so that squares of very large or very small values stay representable.
     unit = max(abs(least), abs(most)) or 1.0
-    scaled = finite / unit
-    sizes = np.abs(scaled)
-    mean, absolute = float(np.mean(scaled)), float(np.mean(sizes))
-    np.multiply(scaled, sizes, out=sizes)
-    np.square(scaled, out=scaled)
-    rms = float(np.sqrt(np.mean(scaled)))
-    leaning = float(np.mean(sizes)) / rms if rms > 0 else 0.0
+    mean, absolute, signed, squares = _means(finite, unit)
+    rms = float(np.sqrt(squares))
+    leaning = signed / rms if rms > 0 else 0.0
     return Fingerprint(
         elements=flat.size,
         infinite=infinite,
@@ -64,6 +62,20 @@ def fingerprint(array: Array) -> Fingerprint:
         least=least,
         most=most,
     )
+
+
+def _means(values: Array, unit: float) -> tuple[float, float, float, float]:
+    """Return the means of the values in a unit: plain, absolute, squared with sign, squared."""
+    sums = np.zeros(4)
+    for at in range(0, values.size, PIECE):
+        scaled = values[at : at + PIECE] / unit
+        sizes = np.abs(scaled)
+        sums[:2] += np.sum(scaled), np.sum(sizes)
+        np.multiply(scaled, sizes, out=sizes)
+        np.square(scaled, out=scaled)
+        sums[2:] += np.sum(sizes), np.sum(scaled)
+    mean, absolute, signed, squares = (float(each) for each in sums / values.size)
+    return mean, absolute, signed, squares
 
 
 def _range(values: Array) -> tuple[float, float]:

@@ -5,7 +5,7 @@ Done where the oracle is, so that of five traces one travels. Each draw is let g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -15,7 +15,7 @@ from isomorph.core.memory import give_back
 from isomorph.core.protocols import StreamsTensors
 from isomorph.oracle.draw_accumulator import DrawAccumulator, Step
 from isomorph.oracle.dtypes import numeric
-from isomorph.oracle.fingerprint import FLOAT64_ORDER, Fingerprint, fingerprint
+from isomorph.oracle.fingerprint import FLOAT64_ORDER, PIECE, Fingerprint, fingerprint
 from isomorph.store.shared_arrays import release_pages
 
 if TYPE_CHECKING:
@@ -151,13 +151,13 @@ class Sizes:
 
     def add(self, step: Step) -> None:
         """Add one draw."""
-        size = step.difference()
-        size[~np.isfinite(size)] = 0.0
-        self._all.add(size)
+        self._all.add(_pieces(step))
         if self._all.draws == 1:
             self._small = self._unseen()
         if self._small is not None:
-            self._few.add(size[self._small])
+            size = step.difference()
+            size[~np.isfinite(size)] = 0.0
+            self._few.add([size[self._small]])
         release_pages(self._value)
 
     def lose(self) -> None:
@@ -167,10 +167,12 @@ class Sizes:
     def _unseen(self) -> Array | None:
         """Where the elements are that the first draw shows to be within the noise."""
         self._limit = self._all.rms + FLOAT64_ORDER * self._mark.rms
-        small = within(self._value, self._limit)
-        count = np.count_nonzero(small)
-        many = _FEWEST_UNSEEN * count >= small.size or self._limit >= _HIDES_ONE
-        return small if count and many else None
+        size = self._value.size
+        flat = self._value.reshape(-1)
+        parts = (flat[at : at + PIECE] for at in range(0, size, PIECE))
+        count = sum(int(np.count_nonzero(within(part, self._limit))) for part in parts)
+        many = _FEWEST_UNSEEN * count >= size or self._limit >= _HIDES_ONE
+        return within(self._value, self._limit) if count and many else None
 
     def moved(self, draws: int) -> Moved:
         """What became of the tensor; anything, unless each of so many draws returned it."""
@@ -186,16 +188,35 @@ class _Sums:
     def __init__(self) -> None:
         self.draws, self._squares, self.peak = 0, 0.0, 0.0
 
-    def add(self, step: Array) -> None:
+    def add(self, steps: Iterable[Array]) -> None:
+        """One draw, in pieces."""
         self.draws += 1
-        if step.size:
-            flat = step.reshape(-1)
-            self._squares += float(np.dot(flat, flat)) / flat.size
-            self.peak = max(self.peak, float(flat.max()), -float(flat.min()))
+        squares, elements = 0.0, 0
+        for step in steps:
+            squares += float(np.dot(step, step))
+            elements += step.size
+            if step.size:
+                self.peak = max(self.peak, float(step.max()), -float(step.min()))
+        self._squares += squares / max(elements, 1)
 
     @property
     def rms(self) -> float:
         return float(np.sqrt(self._squares / self.draws)) if self.draws else 0.0
+
+
+def _pieces(step: Step) -> Iterator[Array]:
+    """Yield the difference of a draw, zero where it is not finite, in flat pieces.
+
+    Each is gone when the next one comes: small ones stay in the cache of the processor.
+    """
+    draw, center = step.draw.reshape(-1), step.center.reshape(-1)
+    for at in range(0, draw.size, PIECE):
+        part = slice(at, at + PIECE)
+        size = Step(draw=draw[part], center=center[part]).difference()
+        finite = np.isfinite(size)
+        if not finite.all():
+            size[~finite] = 0.0
+        yield size
 
 
 def within(value: Array, limit: float) -> Array:
