@@ -24,6 +24,7 @@ from isomorph.checking.evaluate import (
     layout_outcome,
     memory_outcome,
 )
+from isomorph.checking.locate import confirmed
 from isomorph.checking.prepare import PreparedPair, prepare_pair
 from isomorph.checking.report import final_report, logged_check
 from isomorph.checking.sample_phases import (
@@ -206,6 +207,7 @@ class _PairCheck:
                 search=log.options.locate and not earlier.located,
             )
             comparison = compare(*sides, earlier.outputs, terms)
+        comparison, found = confirmed(sides, comparison, earlier.outputs, terms)
         if log.options.look_into_loss:
             with phase("study of the loss"):
                 loss = study_loss(sides, comparison, self.terms, sample.kind, loss)
@@ -215,7 +217,7 @@ class _PairCheck:
         self.sizes.note(sample, comparison.divergences)
         located = locate_once(
             log, self.collectors, sides, comparison, self.terms,
-            hidden=loss.hidden, done=earlier.located,
+            hidden=loss.hidden or found, done=earlier.located,
         )  # fmt: skip
         earlier = replace(earlier, outputs=comparison.bindings, loss=loss, located=located)
         earlier = self._probe(sides, comparison, earlier)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from isomorph.checking.verdict import Outcome
+from isomorph.core.cost import phase
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.diagnose.faulty_runs import graphs_differ, runs_at_fault
+from isomorph.measure.compare import Comparison, Terms, compare
 
 if TYPE_CHECKING:
+    from isomorph.core.report import Binding
     from isomorph.localize.locate import Located
-    from isomorph.measure.compare import Comparison, Terms
     from isomorph.measure.evaluated_model import EvaluatedModel
 
 Sides = tuple["EvaluatedModel", "EvaluatedModel"]
@@ -46,6 +49,32 @@ def underflow_outcome(comparison: Comparison) -> Outcome:
     )
 
 
+def confirmed(
+    sides: Sides, comparison: Comparison, outputs: Sequence[Binding], terms: Terms
+) -> tuple[Comparison, Located | None]:
+    """Confirm a preliminary comparison by the faulty node, or else by all draws that it needs.
+
+    Gives the faults that were located as well.
+    """
+    if not comparison.preliminary or comparison.order is not None:
+        return comparison, None
+    from isomorph.localize.decisive_fault import is_decisive
+    from isomorph.localize.locate import locate
+
+    pairs = [(pair.reference, pair.candidate) for pair in comparison.bindings]
+    located, decisive = None, False
+    with phase("locate"):
+        try:
+            located = locate(*sides, pairs)
+            decisive = is_decisive(located)
+        except IsomorphError:
+            pass  # what went wrong is noted where the search is repeated
+    if not decisive:
+        with phase("compare"):
+            comparison = compare(*sides, outputs, replace(terms, search=False))
+    return comparison, located
+
+
 def locate_faults(
     sides: Sides,
     comparison: Comparison,
@@ -57,7 +86,7 @@ def locate_faults(
     """Search the graphs for faults; None where neither a graph nor a run is wrong.
 
     Outputs that underflow has ``explained`` are left out. ``hidden`` are faults that were found
-    in a loss of precision before.
+    before, in a loss of precision or to confirm the comparison.
     """
     if comparison.order is not None:
         return None

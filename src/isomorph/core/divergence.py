@@ -123,7 +123,8 @@ class DivergenceKind(StrEnum):
 class Divergence:
     """Everything measured at one pair of outputs.
 
-    ``translation`` is oracle against oracle, judged by the allowance; ``rounding`` is the same
+    ``translation`` is oracle against oracle, judged by the allowance, or by the rounding of float64
+    where that explains it or where a faulty node proves the difference; ``rounding`` is the same
     distance judged by the rounding budget of the output; ``observed`` is run against run.
     """
 

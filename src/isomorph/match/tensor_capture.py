@@ -329,11 +329,22 @@ class TensorCapture:
         rms = math.sqrt(sum(squares) / max(draws - 1, 1))
         return Drawn(center=drawing.center, rms=rms, freedom=freedom(squares))
 
+    def computed_from(
+        self, given: Mapping[str, Array], name: str, noise: Noise | None = None
+    ) -> Array:
+        """Return a tensor computed from others, with noise in the nodes between alone."""
+        feeds = {**self.feeds, **self._placed(given)}
+        found = self.oracle.run(feeds, [name], noise=noise)
+        return self._numbers(found, [name])[name]
+
     def _computed(self, names: Sequence[str], given: Mapping[str, Array]) -> dict[str, Array]:
-        # In the types in which the session returns these tensors.
+        feeds = {**self.feeds, **self._placed(given)}
+        return self._numbers(self.oracle.run(feeds, list(names)), names)
+
+    def _placed(self, given: Mapping[str, Array]) -> Mapping[str, Array]:
+        """Return tensors in the types in which the session returns them."""
         known = {name: as_type(self._stored[name]) for name in given if name in self._stored}
-        placed = converted(given, known)
-        return self._numbers(self.oracle.run({**self.feeds, **placed}, list(names)), names)
+        return converted(given, known)
 
     def _stays(self, name: str, changed: set[str]) -> bool:
         """Whether a cached value is still valid when ``changed`` are replaced.

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from isomorph.core.divergence import Divergence, DivergenceKind, Verdict
+from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Binding
 from isomorph.core.stated_numbers import FURTHER_DRAWS, MANY_DRAWS
 from isomorph.match.binding import PATH
+from isomorph.measure.absent_outputs import absent, misshapen, shape_of
 from isomorph.measure.comparand import Comparand, unmatched_constants
 from isomorph.measure.draws_needed import (
     allowance_settled,
@@ -34,7 +35,7 @@ from isomorph.measure.precision import jumps, lower_precision, quantized, requan
 from isomorph.measure.shared_draws import share_draws
 from isomorph.measure.spread import Spread, merged
 from isomorph.measure.underflow import Underflow, explained, underflow
-from isomorph.measure.verdict import Evidence, Question, decide
+from isomorph.measure.verdict import Evidence, Question, decide, graphs_differ
 
 if TYPE_CHECKING:
     from isomorph.match.axis_layout import Rearrangement
@@ -80,6 +81,9 @@ class Comparison:
     rearranged: Mapping[str, Rearrangement]
     bindings: tuple[Binding, ...] = ()
     order: tuple[Binding, ...] | None = None
+    preliminary: bool = False
+    """Whether an output differs by the first draws of its rounding alone, without re-rounded
+    constants: a faulty node that proves it is searched for first (``Terms.search``)."""
     underflow: Underflow | None = None
     """Constants that the candidate's type cannot represent, where they explain an output."""
 
@@ -139,15 +143,24 @@ def _nearest(
 def _compare(
     reference: Comparand, candidate: Comparand, bindings: Sequence[Binding], terms: Terms
 ) -> Comparison:
-    divergences, rearranged = [], {}
+    divergences, rearranged, preliminary = [], {}, False
     for pair in bindings:
         for left, right in _elements(reference, candidate, pair):
-            divergence, moved = _judge_pair(reference, candidate, left, right, terms)
+            judged = _settled_by_tails(reference, candidate, left, right, terms)
+            if judged is None and terms.search:
+                judged = _differs_by_first_draws(reference, candidate, left, right, terms)
+                preliminary = preliminary or judged is not None
+            if judged is None:
+                judged = _judge_pair(reference, candidate, left, right, terms)
+            divergence, moved = judged
             divergences.append(divergence)
             if moved is not None:
                 rearranged[right] = moved
     return Comparison(
-        divergences=tuple(divergences), rearranged=rearranged, bindings=tuple(bindings)
+        divergences=tuple(divergences),
+        rearranged=rearranged,
+        bindings=tuple(bindings),
+        preliminary=preliminary,
     )
 
 
@@ -172,9 +185,6 @@ def _judge_pair(
 ) -> tuple[Divergence, Rearrangement | None]:
     """Judge by a few draws if they leave no doubt, else by many, and in doubt by wider ones."""
     sides = reference, candidate
-    by_tails = _settled_by_tails(reference, candidate, left, right, terms)
-    if by_tails is not None:
-        return by_tails
     judged = _judge_once(reference, candidate, left, right, terms)
     smooth = not any(jumps(side.model.graph) for side in sides)
     settled = smooth and (left, right) in terms.decided
@@ -195,6 +205,23 @@ def _judge_pair(
     elif values_in_doubt(judged[0]) or not (accepted or smooth):
         sharper = [side.draw_wider() for side in sides]
     return _judge_once(reference, candidate, left, right, terms) if any(sharper) else judged
+
+
+def _differs_by_first_draws(
+    reference: Comparand, candidate: Comparand, left: str, right: str, terms: Terms
+) -> tuple[Divergence, Rearrangement | None] | None:
+    """Judge by the first draws of rounding; None where they do not show different functions."""
+    graphs = reference.model.graph, candidate.model.graph
+    stated = terms.budget(left, right) is not None or not terms.allowance
+    if (
+        stated
+        or lower_precision(*graphs)
+        or any(jumps(graph) or quantized(graph) for graph in graphs)
+    ):
+        return None
+    judged = _judge_once(reference, candidate, left, right, replace(terms, allowance=False))
+    differ = judged[0].rounding is not None and graphs_differ(judged[0])
+    return judged if differ else None
 
 
 def _settled_by_tails(
@@ -240,16 +267,16 @@ def _judge_once(
     evaluate_all(reference, candidate)
     ref, cand = _evidence(reference, left), _evidence(candidate, right)
     moved = None
-    shapes = _shape(ref), _shape(cand)
+    shapes = shape_of(ref), shape_of(cand)
     if shapes[0] is None or shapes[1] is None:
         failed = any(
             isinstance(each.runtime_outputs(), IsomorphError) for each in (reference, candidate)
         )
-        return _absent(left, right, ref, cand, failed=failed), None
+        return absent(left, right, ref, cand, failed=failed), None
     if shapes[0] != shapes[1] or right in terms.arrangeable.stated:
         moved = rearrangement(ref, cand, terms.arrangeable, terms.false_alarm)
         if moved is None:
-            return _misshapen(left, right, shapes[0], shapes[1]), None
+            return misshapen(left, right, shapes[0], shapes[1]), None
         cand = rearranged_evidence(moved, cand)
     else:
         ref, cand = _agreed(reference, candidate, ref, cand)
@@ -259,8 +286,10 @@ def _judge_once(
         lossy=bool(lower_precision(reference.model.graph, candidate.model.graph)),
         quantized=quantized(reference.model.graph) or quantized(candidate.model.graph),
         budget=terms.budget(left, right),
-        allowance=lambda: (
-            _allowance(reference, candidate, left, right, moved) if terms.allowance else None
+        allowance=(
+            (lambda: _allowance(reference, candidate, left, right, moved))
+            if terms.allowance
+            else None
         ),
         intended=lambda: _intended(reference, candidate, left, right, moved),
         held=lambda: held_spread(reference, candidate, (left, right), lambda e: _move(e, moved)),
@@ -341,52 +370,9 @@ def _at(values: Mapping[str, _T] | IsomorphError, name: str) -> _T | None:
     return None if isinstance(values, IsomorphError) else values.get(name)
 
 
-def _shape(evidence: Evidence) -> tuple[int, ...] | None:
-    shown = evidence.run if evidence.run is not None else evidence.oracle
-    return None if shown is None else tuple(shown.shape)
-
-
 def _dtype(reference: Evidence, candidate: Evidence) -> str:
     """Return the type of the candidate's run, or else of the reference's."""
     for shown in (candidate.run, reference.run):
         if shown is not None:
             return "string" if shown.dtype.kind in "OUS" else str(shown.dtype)
     return "float32"
-
-
-def _absent(left: str, right: str, ref: Evidence, cand: Evidence, *, failed: bool) -> Divergence:
-    # An output that could not be computed is not missing from the model.
-    computed = not failed and (ref.run is not None or cand.run is not None)
-    divergent = computed and (_shape(ref) is None) != (_shape(cand) is None)
-    neither = not failed and _shape(ref) is None and _shape(cand) is None
-    if neither:
-        verdict, reason = Verdict.EQUIVALENT, "absent or empty on both sides"
-    elif divergent:
-        verdict, reason = Verdict.DIVERGENT, "only one side has this output"
-    else:
-        verdict, reason = Verdict.UNKNOWN, "it could not be computed"
-    return Divergence(
-        reference_output=left,
-        candidate_output=right,
-        dtype="unknown",
-        shape=(),
-        verdict=verdict,
-        kind=DivergenceKind.MISSING,
-        reason=reason,
-    )
-
-
-def _misshapen(left: str, right: str, ref: tuple[int, ...], cand: tuple[int, ...]) -> Divergence:
-    def text(shape: tuple[int, ...]) -> str:
-        return "×".join(map(str, shape)) or "scalar"
-
-    return Divergence(
-        reference_output=left,
-        candidate_output=right,
-        dtype="",
-        shape=cand,
-        verdict=Verdict.DIVERGENT,
-        kind=DivergenceKind.SHAPE,
-        reason=f"an output has another shape: {text(ref)} in the reference, {text(cand)} in the "
-        "candidate",
-    )

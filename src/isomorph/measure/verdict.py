@@ -69,7 +69,9 @@ class Question:
     quantized: bool = False
     """Whether either graph quantizes between its inputs and its outputs."""
     budget: float | None = None
-    allowance: Callable[[], Spread | None] = lambda: None
+    allowance: Callable[[], Spread | None] | None = lambda: None
+    """How far re-rounded constants move the pair; None where they are not to be disturbed, and the
+    oracles are compared by their own rounding."""
     intended: Callable[[], Spread | None] = lambda: None
     held: Callable[[], Spread | None] = lambda: None
     """How far rounding moves the pair while every decision stays as it is; None where the oracles
@@ -169,7 +171,10 @@ class _Errors:
                 # that is a billionth of the rounding that decides.
                 self.translation = replace(alone, budget=replace(alone.budget, draws=0))
                 return
-        spread = self.question.allowance()
+            if self.question.allowance is None:
+                self.translation = self._between_oracles(own, OWN_ROUNDING)
+                return
+        spread = self.question.allowance() if self.question.allowance is not None else None
         if spread is not None and spread.deviation is None and self.budget is not None:
             # For integers float64 does not decide a tie that rounding leaves open.
             spread = merged(spread, self.budget)

@@ -38,9 +38,9 @@ def _model(path, change=None, *, last=()):
     return path
 
 
-def _judged(tmp_path, change=None, *, last=()):
+def _judged(tmp_path, change=None, *, last=(), locate=True):
     pair = _model(tmp_path / "a.onnx", last=last), _model(tmp_path / "b.onnx", change, last=last)
-    report = isomorph.check(*pair, in_process=True, seed=0)
+    report = isomorph.check(*pair, in_process=True, seed=0, locate=locate)
     return report, report.outputs[0]
 
 
@@ -71,7 +71,8 @@ def test_draws_are_added_in_steps_while_a_doubt_is_left(tmp_path, monkeypatch):
         return False
 
     monkeypatch.setattr(compare, "beyond_doubt", never)
-    _judged(tmp_path, lambda i, weight: weight[::-1].copy() if i == 2 else weight)
+    # Without a search for the node, which would prove the difference by itself.
+    _judged(tmp_path, lambda i, weight: weight[::-1].copy() if i == 2 else weight, locate=False)
     assert drawn[:3] == [3, 5, 10]
 
 
