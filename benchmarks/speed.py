@@ -32,7 +32,10 @@ BRIEF = Effort(passes=2, plain_per_pass=2)
 
 
 def measure(name: str, effort: Effort) -> list[Measured]:
-    """Every row of one network, printed as they come."""
+    """Every row of one network, printed as they come.
+
+    In brief, those of the fault and of Polygraphy are left to the goals of speed.
+    """
     files, plain = written(name), plain_of(name)
     rows = [plain_inference(files, plain, effort)]
     usual = rows[0].seconds or 0.0
@@ -41,9 +44,9 @@ def measure(name: str, effort: Effort) -> list[Measured]:
         rows.append(passes(files, kind, plain, effort))
     print(f"… {name}: whole commands", flush=True)
     rows.append(whole_check(files, usual))
-    if name == FAULTY:
+    if name == FAULTY and effort != BRIEF:
         rows += localization(files, usual)
-    if name in TORCH:
+    if name in TORCH and effort != BRIEF:
         rows.append(polygraphy(files, usual))
     return _in_oracle_passes(rows)
 
