@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.stated_numbers import SAMPLE_TOLERANCE, SAMPLED_ELEMENTS
-from isomorph.match.element_bounds import Source
+from isomorph.match.element_bounds import Source, same_elements
 from isomorph.match.folded_weights import ScaledKernel
 from isomorph.match.stored_weights import KEEPS_NUMBERS, StoredWeight
 from isomorph.match.value_match import weight_arrangements
@@ -19,6 +19,7 @@ from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
+    from isomorph.match.stored_weights import Weights
 
 
 def same_use(weight: StoredWeight, source: StoredWeight) -> bool:
@@ -51,6 +52,20 @@ def agreeing_arrangements(
             close = np.abs(sample - actual_sample) <= step + unit * np.abs(sample)
         if 4 * int(np.count_nonzero(close)) >= close.size:
             yield placed.numbers(), placed.terms(source)
+
+
+def only_moved(weight: StoredWeight, here: Weights, source: StoredWeight, there: Weights) -> bool:
+    """Whether a weight holds the very numbers of another one, in some arrangement of its axes.
+
+    Such numbers are compared as they are stored: in float64 they take twice the memory.
+    """
+    quantized = weight.grid is not None or source.grid is not None
+    if quantized or weight.dtype != source.dtype or weight.value_digest != source.value_digest:
+        return False
+    actual, value = here.numbers(weight), there.numbers(source)
+    if actual is None or value is None or actual.dtype != value.dtype:
+        return False
+    return any(same_elements(each, actual) for each in weight_arrangements(value, actual.shape))
 
 
 @lru_cache(maxsize=64)

@@ -143,7 +143,7 @@ def compare_elements(
     """
     beyond, between = np.zeros(actual.shape, bool), np.zeros(actual.shape, bool)
     informative = 0
-    if all(np.array_equal(expected[e], actual[e]) for e in _pieces(actual.shape, _IN_CACHE)):
+    if same_elements(expected, actual):
         return Elements(beyond=beyond, between=between, informative=informative)
     ends = None if integers is None else (int(integers.min()), int(integers.max()))
     scale = _Scale(
@@ -164,6 +164,11 @@ def compare_elements(
             _informative(expected[each][~beyond[each]]) for each in _pieces(actual.shape)
         )
     return Elements(beyond=beyond, between=between, informative=informative)
+
+
+def same_elements(one: Array, two: Array) -> bool:
+    """Whether two arrays of one shape are equal; blocks stay in the cache if one is transposed."""
+    return all(np.array_equal(one[each], two[each]) for each in _pieces(two.shape, _IN_CACHE))
 
 
 def _computed_again(expected: Array, actual: Array, beyond: Array, weight: StoredWeight) -> bool:

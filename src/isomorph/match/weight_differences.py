@@ -18,16 +18,12 @@ import numpy as np
 
 from isomorph.core.limits import FOLDED_STEPS, LIKE_WEIGHTS, MERGED_AXES, noted_limits
 from isomorph.core.stated_numbers import COMPUTED_ERROR, FEW_ELEMENTS
-from isomorph.match.arranged_weights import agreeing_arrangements, factored_in, same_use
+from isomorph.match.arranged_weights import agreeing_arrangements, factored_in, only_moved, same_use
 from isomorph.match.blocked_weights import blocked_differences
 from isomorph.match.body_constants import changed_in_bodies, only_one_changed
 from isomorph.match.concatenated_weights import concatenated_weight
 from isomorph.match.constant_difference import ConstantDifference, Suspect, difference_from
-from isomorph.match.element_bounds import (
-    Elements,
-    Source,
-    compare_elements,
-)
+from isomorph.match.element_bounds import Elements, Source, compare_elements
 from isomorph.match.folded_weights import (
     Biases,
     Folded,
@@ -93,7 +89,7 @@ class _Comparison:
             if weight.name in self._settled:
                 continue
             with noted_limits() as hit:
-                suspect = self._examined(weight)
+                suspect = None if self._moved(weight) else self._examined(weight)
             for limit in hit:
                 # An arrangement that was not tried does not matter for a weight that is explained.
                 if limit is not MERGED_AXES or weight.name not in self._settled:
@@ -234,6 +230,13 @@ class _Comparison:
         for each in equal:
             self._settle(weight, each)
         return bool(equal)
+
+    def _moved(self, weight: StoredWeight) -> bool:
+        """Settle a weight that has the numbers of the likeliest one in another arrangement."""
+        for likely in self._sources(weight)[:1]:
+            if only_moved(weight, self.candidate, likely, self.reference):
+                self._settle(weight, likely)
+        return weight.name in self._settled
 
     def _settle(self, weight: StoredWeight, source: StoredWeight) -> None:
         self._settled.add(weight.name)

@@ -9,11 +9,11 @@ import pytest
 
 from isomorph.core.digest import constant_of
 from isomorph.core.model import Graph
-from isomorph.match.arranged_weights import agreeing_arrangements
+from isomorph.match.arranged_weights import agreeing_arrangements, only_moved
 from isomorph.match.constant_values import ConstantValues
 from isomorph.match.element_bounds import Source
 from isomorph.match.folded_weights import ScaledKernel
-from isomorph.match.stored_weights import StoredWeight
+from isomorph.match.stored_weights import StoredWeight, Weights
 from isomorph.store.file_stamp import stamp_of
 
 RANDOM = np.random.default_rng(7)
@@ -115,3 +115,23 @@ def test_a_scaled_kernel_agrees_where_the_product_does(shape):
         assert np.array_equal(left, right)
         relative = left_terms.relative_bound * np.abs(left)
         assert np.array_equal(left_terms.error_bound + relative, right_terms.error_bound)
+
+
+@pytest.mark.parametrize("change", ["none", "one number", "two exchanged", "type"])
+def test_a_weight_that_was_only_moved_has_every_number_in_its_place(change):
+    moved = LARGE.T.copy()
+    if change == "one number":
+        moved[3, 5] = np.nextafter(moved[3, 5], np.float32(9.0))
+    elif change == "two exchanged":
+        moved[[3, 5]] = moved[[5, 3]]
+    elif change == "type":
+        moved = moved.astype(np.float64)
+    sides = []
+    for name, value in (("w", moved), ("source", LARGE)):
+        known = constant_of(name, value)
+        weight = StoredWeight(
+            name=name, dtype=known.dtype, shape=known.shape, digest=known.digest,
+            value_digest=known.value_digest, readers=(),
+        )  # fmt: skip
+        sides += [weight, Weights(graph_of({name: value}), CountingSession({name: value}))]
+    assert only_moved(*sides) == (change == "none")
