@@ -142,7 +142,7 @@ def _rounding(one: Array, two: Array, dtype: str, *, flushed: bool) -> Array:
     larger = np.maximum(one, two)
     known = np.where(np.isfinite(larger), larger, 0.0)
     half = 0.5 * float(info.eps) * np.maximum(known, smallest)
-    if flushed:
-        zero = (np.minimum(one, two) == 0) & (larger <= smallest)
-        half[zero] = np.maximum(half[zero], smallest)
-    return np.asarray(half)
+    if not flushed:
+        return np.asarray(half)
+    zero = (np.minimum(one, two) == 0) & (larger <= smallest)
+    return np.where(zero, np.maximum(half, smallest), half) if zero.any() else np.asarray(half)

@@ -71,3 +71,12 @@ def test_underflow_excuses_what_is_zero_on_one_side_alone():
     # Two results of float64 have flushed nothing.
     meant = stored_rounding(np.array([0.0, 3e-5, 0.0]), small, "float16", flushed=False)
     assert meant.max() < 1e-7
+
+
+def test_a_single_number_without_axes_is_rounded_like_any_other():
+    zero, small = np.zeros(()), np.asarray(1e-40)
+    smallest = float(np.finfo(np.float32).smallest_normal)
+    assert stored_rounding(zero, small, "float32") == smallest
+    assert stored_rounding(np.ones(()), np.ones(()), "float32") == 2.0**-24
+    allowance = allowance_of(np.zeros(()), np.zeros((), bool))
+    assert totals(np.ones(()), np.asarray(2.0), allowance).ratio > 1.0
