@@ -219,7 +219,7 @@ def _differs_by_first_draws(
         or any(jumps(graph) or quantized(graph) for graph in graphs)
     ):
         return None
-    judged = _judge_once(reference, candidate, left, right, replace(terms, allowance=False))
+    judged = _judge_once(reference, candidate, left, right, terms, by_own_rounding=True)
     differ = judged[0].rounding is not None and graphs_differ(judged[0])
     return judged if differ else None
 
@@ -262,8 +262,15 @@ def _look_closer(tails: Sequence[EvaluatedTail], judged: Divergence, terms: Term
 
 
 def _judge_once(
-    reference: Comparand, candidate: Comparand, left: str, right: str, terms: Terms
+    reference: Comparand,
+    candidate: Comparand,
+    left: str,
+    right: str,
+    terms: Terms,
+    *,
+    by_own_rounding: bool = False,
 ) -> tuple[Divergence, Rearrangement | None]:
+    """Judge a pair; ``by_own_rounding``: the oracles by the rounding of float64 alone."""
     evaluate_all(reference, candidate)
     ref, cand = _evidence(reference, left), _evidence(candidate, right)
     moved = None
@@ -286,10 +293,10 @@ def _judge_once(
         lossy=bool(lower_precision(reference.model.graph, candidate.model.graph)),
         quantized=quantized(reference.model.graph) or quantized(candidate.model.graph),
         budget=terms.budget(left, right),
-        allowance=(
-            (lambda: _allowance(reference, candidate, left, right, moved))
-            if terms.allowance
-            else None
+        allowance=None
+        if by_own_rounding
+        else lambda: (
+            _allowance(reference, candidate, left, right, moved) if terms.allowance else None
         ),
         intended=lambda: _intended(reference, candidate, left, right, moved),
         held=lambda: held_spread(reference, candidate, (left, right), lambda e: _move(e, moved)),
