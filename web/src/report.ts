@@ -180,6 +180,8 @@ export interface Budget {
   blind: number;
   /** Whether it is from a part of the noise (last nodes, or float64): the true one is larger. */
   lower_bound: boolean;
+  /** Whether it holds the rounding of the float64 evaluations alone, not the allowance. */
+  float64_rounding: boolean;
 }
 
 /** The totals of a ledger. */

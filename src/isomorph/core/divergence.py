@@ -81,6 +81,8 @@ class Budget:
     """Elements that differ within a budget larger than any value of the tensor."""
     lower_bound: bool = False
     """Whether it is from a part of the noise (last nodes, or float64): the true one is larger."""
+    float64_rounding: bool = False
+    """Whether it holds the rounding of the float64 evaluations alone, not the allowance."""
 
     @property
     def within(self) -> Judgment:

@@ -172,7 +172,10 @@ class _Errors:
                 self.translation = replace(alone, budget=replace(alone.budget, draws=0))
                 return
             if self.question.allowance is None:
-                self.translation = self._between_oracles(own, OWN_ROUNDING)
+                only = self._between_oracles(own, OWN_ROUNDING)
+                if only is not None:
+                    only = replace(only, budget=replace(only.budget, float64_rounding=True))
+                self.translation = only
                 return
         spread = self.question.allowance() if self.question.allowance is not None else None
         if spread is not None and spread.deviation is None and self.budget is not None:

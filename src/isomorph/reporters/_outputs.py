@@ -35,11 +35,17 @@ class Column:
         return [(word, part) for word, part in found if part is not None]
 
 
+def _translation(one: Divergence, *, float64_rounding: bool) -> ErrorTerm | None:
+    part = one.translation
+    return part if part and part.budget.float64_rounding is float64_rounding else None
+
+
 COLUMNS = (
     Column(
         heading="translation",
         yardsticks=(
-            ("allowance", lambda one: one.translation),
+            ("allowance", lambda one: _translation(one, float64_rounding=False)),
+            ("float64 rounding", lambda one: _translation(one, float64_rounding=True)),
             ("rounding", lambda one: one.rounding),
             ("intended loss", lambda one: one.intended_loss),
         ),

@@ -82,6 +82,13 @@ def test_a_difference_beyond_the_rounding_of_float64_is_compared_with_the_allowa
     assert len(asked) == 2
 
 
+def test_a_difference_that_a_node_proves_states_that_no_allowance_was_drawn():
+    far = side(run=ORACLE + 1e-3, oracle=ORACLE + 1e-3)
+    proven = Question(dtype="float32", false_alarm=1e-6, allowance=None)
+    assert decide(side(), far, proven).translation.budget.float64_rounding
+    assert not decide(side(), far, ask()).translation.budget.float64_rounding
+
+
 @pytest.mark.parametrize(
     ("quantized", "verdict"), [(False, Verdict.EQUIVALENT), (True, Verdict.DIVERGENT)]
 )

@@ -86,6 +86,16 @@ def test_what_is_not_known_is_never_green(report, divergence, part, wide):
     assert not GREEN.search(text)
 
 
+def test_a_budget_of_float64_alone_is_not_called_an_allowance(report, divergence, part, wide):
+    judged = part(1e-3, 36.0)
+    only = replace(judged, budget=replace(judged.budget, float64_rounding=True))
+    text = TerminalReporter().render(
+        replace(report, outputs=(replace(divergence, translation=only),))
+    )
+    assert "36× float64 rounding" in text
+    assert "allowance" not in text.split("observed", 1)[1].split("\n1.", 1)[0]
+
+
 def test_green_exists_so_that_its_absence_means_something(report, divergence, part, wide):
     good = replace(divergence, verdict=Verdict.EQUIVALENT, translation=part(1e-9, 0.1))
     text = TerminalReporter().render_styled(
