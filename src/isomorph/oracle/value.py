@@ -51,6 +51,13 @@ class EvalValue:
         self.dtype = dtype if dtype is not None else element_type(data)
         self._wide: Any = None
 
+    @classmethod
+    def computed(cls, data: Any, dtype: str | None) -> EvalValue:  # noqa: ANN401
+        """The result of a node on data, lifted once: a list may have thousands of elements."""
+        value = cls(lifted(data), dtype=dtype)
+        value._wide = value.data
+        return value
+
     @property
     def shift(self) -> Array | None:
         """What the noise of this draw adds to each number; None where it adds nothing."""

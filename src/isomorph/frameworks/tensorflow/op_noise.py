@@ -62,7 +62,27 @@ def moved(call: Call, *arrays: Any) -> tuple[Any, ...]:  # noqa: ANN401
 
 def moved_as_declared(call: Call, *arrays: Any) -> tuple[Any, ...]:  # noqa: ANN401
     """TensorFlow's own result in the declared types."""
+    plain = COUNTED.get(call.op)
+    if plain is not None and all(_is_counter(array) for array in arrays):
+        return (np.asarray(plain(*arrays)),)
+    filled = FILLED.get(call.op)
+    if filled is not None and arrays[0].dtype.kind in "fiu":
+        return (filled(arrays[0]),)
     return execute(call.op, call.attributes, arrays, call.outputs, wide=False)
+
+
+def _is_counter(array: Any) -> bool:  # noqa: ANN401
+    return isinstance(array, np.ndarray) and array.dtype in _COUNTERS
+
+
+_COUNTERS = (np.dtype(np.int32), np.dtype(np.int64))
+COUNTED: dict[str, Callable[..., Any]] = {
+    "AddV2": np.add, "Add": np.add, "Sub": np.subtract, "Less": np.less, "LessEqual": np.less_equal,
+    "Greater": np.greater, "GreaterEqual": np.greater_equal,
+}  # fmt: skip
+"""What NumPy computes of counters as TensorFlow does, in a tenth of the time: loops count."""
+FILLED: dict[str, Callable[[Array], Array]] = {"OnesLike": np.ones_like, "ZerosLike": np.zeros_like}
+"""The same of what reads nothing but a size and a type."""
 
 
 def unknown(call: Call, *arrays: Any) -> tuple[Any, ...]:  # noqa: ANN401
