@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,7 +47,13 @@ def find_faults(matcher: ValueMatcher, outputs: Sequence[tuple[str, str]]) -> Fa
             break
         faults.append(fault)
         search = Search(matcher, outputs, {each.tensor: each.value for each in faults})
-    left = tuple(cand for _, cand in search.wrong_outputs())
+    # A correction that a later node rejects leaves outputs that nothing computes.
+    wrong = search.wrong_outputs()
+    left = tuple(
+        cand
+        for ref, cand in outputs
+        if (ref, cand) in wrong or (cand in untouched.values and cand not in search.values)
+    )
     if not left and all(_only_propagates(untouched, each) for each in faults):
         below_noise = _faults_below_noise(matcher, outputs, before)
         if below_noise.faults or not faults:
@@ -182,14 +189,19 @@ def _proven(
 def _errors(
     matcher: ValueMatcher, outputs: Sequence[tuple[str, str]], values: Mapping[str, Array]
 ) -> float:
-    """Return the norm of all outputs' errors, each in units of its noise."""
+    """Return the norm of all outputs' errors, each in units of its noise.
+
+    An output that a correction makes impossible to compute is infinitely wrong.
+    """
     ratios = []
     for ref, cand in outputs:
-        source, value = matcher.reference.values.get(ref), values.get(cand)
-        if source is None or value is None:
+        source = matcher.reference.values.get(ref)
+        if source is None or cand not in matcher.candidate.values:
             continue
-        first = next(iter(rearrangements(source, value.shape)), None)
-        rms = rms_and_peak(first.array(source), value)[0] if first is not None else np.inf
+        rms, value = math.inf, values.get(cand)
+        if value is not None:
+            for moved in islice(rearrangements(source, value.shape), 1):
+                rms = rms_and_peak(moved.array(source), value)[0]
         ratios.append(rms / max(matcher.tolerance(ref, cand), _LEAST))
     # Without any noise at an output, the square of the ratio would overflow.
     return math.hypot(*ratios)

@@ -76,6 +76,30 @@ def test_a_fault_is_beyond_the_noise_and_its_right_value_is_not():
     assert beyond_noise(matcher, fault, np.zeros((3, 3)))
 
 
+def test_a_correction_that_a_later_node_rejects_explains_nothing(monkeypatch):
+    matcher = matched(chain("l"), chain("r", b="Add"))
+    fault = find_faults(matcher, OUTPUTS).faults[0]
+    assert fault.share > 0.9
+    # Tensors after a node that rejects the corrected value are missing.
+    monkeypatch.setattr(type(matcher.candidate), "run", lambda *_: {})
+    again = fault_chain._proven(matcher, OUTPUTS, fault, 1.0, explained=True)
+    assert again.share == 0.0
+
+
+def test_outputs_that_nothing_computes_any_more_are_left_over(monkeypatch):
+    matcher = matched(chain("l"), chain("r", b="Add"))
+    with_given = type(matcher.candidate).with_given
+
+    def without_outputs(capture, given):
+        values = with_given(capture, given)
+        return {name: values[name] for name in ("ra", *given)} if given else values
+
+    monkeypatch.setattr(type(matcher.candidate), "with_given", without_outputs)
+    found = find_faults(matcher, OUTPUTS)
+    assert not found.explained
+    assert found.left_over == ("rout",)
+
+
 def test_a_rewrite_without_a_fault_has_none():
     right = graph(
         [
