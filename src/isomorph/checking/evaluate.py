@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from isomorph.checking.verdict import Claim, Outcome
@@ -18,6 +19,7 @@ from isomorph.measure.determinism import (
     repeated_rounding_finding,
 )
 from isomorph.measure.evaluated_model import EvaluatedModel
+from isomorph.measure.parallel import run_parallel
 from isomorph.measure.undecided_branches import of_decisions
 
 if TYPE_CHECKING:
@@ -80,7 +82,14 @@ def layout_outcome(arranged: ArrangedFeeds) -> Outcome:
 
 def check_determinism(*models: EvaluatedModel) -> Determinism:
     """Run each model twice; a random reference leaves nothing to compare with."""
-    seen = [(each, _repeated(each)) for each in models]
+    found: dict[str, NotRepeated] = {}
+
+    def repeat(model: EvaluatedModel) -> None:
+        found[model.role] = _repeated(model)
+
+    at_once = all(each.isolated and _runs_beside_another(each) for each in models)
+    run_parallel(*(partial(repeat, each) for each in models), apart=at_once)
+    seen = [(each, found[each.role]) for each in models]
     random = {each.role: (each, found.random) for each, found in seen if found.random}
     findings: list[Finding] = []
     claims: list[Claim] = []
@@ -100,8 +109,12 @@ def check_determinism(*models: EvaluatedModel) -> Determinism:
     return Determinism(holds=not random, outcome=outcome)
 
 
+def _runs_beside_another(model: EvaluatedModel) -> bool:
+    return model.handle is not None and model.handle.runs_beside_another
+
+
 def _repeated(model: EvaluatedModel) -> NotRepeated:
-    """What differs between two runs; a large runtime is closed before the next one is opened."""
+    """What differs between two runs; a large runtime is closed behind them."""
     found = compare_repeated_runs(model)
     if model.handle is not None:
         model.handle.release()

@@ -55,9 +55,10 @@ class ModelHandle:
     def prepare(self) -> None:
         """Open the chosen runtime ahead of time; an error is raised when it is to run.
 
-        That of a large model is opened when it runs, so that the two sides hold one at a time.
+        Where memory is not ample, that of a large model is opened when it runs, so that the two
+        sides hold one at a time.
         """
-        if self._large:
+        if not self.runs_beside_another:
             return
         try:
             self.run()
@@ -69,6 +70,11 @@ class ModelHandle:
         if self._large and "run" in self._sessions:
             with suppress(IsomorphError):
                 self._sessions["run"].close()
+
+    @property
+    def runs_beside_another(self) -> bool:
+        """Whether memory suffices for its runtime while that of the other model is open."""
+        return not self._large or self.host.shares_worker(self.model.graph.weight_count)
 
     @property
     def _large(self) -> bool:

@@ -1,5 +1,6 @@
 """Whether models ran and repeated themselves, and what follows where they did not."""
 
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -27,14 +28,16 @@ class Handle:
     def __init__(self):
         self.released = 0
 
+    runs_beside_another = True
+
     def release(self):
         self.released += 1
 
 
-def model(role, *failures, handle=None):
+def model(role, *failures, handle=None, isolated=False):
     return SimpleNamespace(
         role=role, model=SimpleNamespace(graph=GRAPH), taken={}, handle=handle, feeds={},
-        failures=lambda: iter(failures),
+        failures=lambda: iter(failures), isolated=isolated,
     )  # fmt: skip
 
 
@@ -85,6 +88,25 @@ def test_each_runtime_is_released_after_its_second_run(repeats):
     handles = Handle(), Handle()
     check_determinism(*(model(str(n), handle=each) for n, each in enumerate(handles)))
     assert [each.released for each in handles] == [1, 1]
+
+
+@pytest.mark.parametrize("ample", [True, False])
+def test_both_models_run_at_a_time_where_memory_suffices_for_both(monkeypatch, ample):
+    handles = {role: Handle() for role in ("reference", "candidate")}
+    handles["candidate"].runs_beside_another = ample
+    # Two that wait for each other pass only if they run at a time.
+    together = threading.Barrier(2)
+
+    def repeated(each):
+        if ample:
+            together.wait(30)
+        else:
+            assert each.role == "reference" or handles["reference"].released
+        return NotRepeated()
+
+    monkeypatch.setattr(evaluate, "compare_repeated_runs", repeated)
+    sides = (model(role, handle=handle, isolated=True) for role, handle in handles.items())
+    assert check_determinism(*sides).holds
 
 
 def test_a_failure_is_a_finding_and_leaves_the_verdict_unknown():

@@ -75,16 +75,19 @@ def test_what_goes_wrong_ahead_of_time_is_reported_when_it_is_to_run(path):
             side.run()
 
 
-@pytest.mark.parametrize("large", [True, False])
-def test_the_runtime_of_a_large_model_is_opened_when_it_runs(path, large, monkeypatch):
+@pytest.mark.parametrize(("large", "ample"), [(True, False), (True, True), (False, False)])
+def test_where_memory_is_short_the_runtime_of_a_large_model_is_opened_when_it_runs(
+    path, large, ample, monkeypatch
+):
     monkeypatch.setattr(model_handle, "_MANY", 1 if large else 1 << 40)
+    monkeypatch.setattr(WorkerHost, "shares_worker", lambda host, weights: ample)
     with WorkerHost() as host:
         model = host.load(str(path), "onnx", {})
         side = ModelHandle(
             role="candidate", model=model, host=host, runtime="onnxruntime", settings={}
         )
         side.prepare()
-        assert bool(side.environments) != large
+        assert bool(side.environments) != (large and not ample)
         side.run()
         assert side.environments
 
@@ -97,8 +100,10 @@ def test_each_runtime_is_released_before_the_next_one_runs(monkeypatch):
         return NotRepeated()
 
     def model(role):
-        handle = SimpleNamespace(release=lambda: events.append(f"release {role}"))
-        return SimpleNamespace(role=role, handle=handle)
+        handle = SimpleNamespace(
+            release=lambda: events.append(f"release {role}"), runs_beside_another=False
+        )
+        return SimpleNamespace(role=role, handle=handle, isolated=True)
 
     monkeypatch.setattr(evaluate, "compare_repeated_runs", repeated)
     assert evaluate.check_determinism(model("one"), model("two")).holds
