@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from isomorph.core.memory import share_of_memory
+from isomorph.core.threads import run_all
+from isomorph.kernels.blocked_products import matrix_product
 from isomorph.kernels.registry import kernel
 from isomorph.kernels.windows import Windows, padded, shifted, view, windows
 from isomorph.oracle.call import Call
@@ -18,6 +22,8 @@ _BLOCK_BYTES = 4 << 20
 
 With larger weights it is as large as they are: every block reads all of them again.
 """
+_BUFFER_BYTES = 256 << 20
+"""Unfolded input in all threads, where nothing limits the process to less."""
 
 
 @kernel("Conv")
@@ -66,7 +72,7 @@ def _pointwise(x: Array, matrix: Array, place: Windows, y: Array) -> None:
     if any(stride > 1 for stride in place.strides):
         x = shifted(x, place, (0,) * len(place.kernel))
     flat = x.reshape(x.shape[0], -1)
-    np.matmul(matrix, flat, out=y.reshape(y.shape[0], -1))
+    matrix_product(matrix, flat, out=y.reshape(y.shape[0], -1))
 
 
 def _unfolded(x: Array, matrix: Array, place: Windows, y: Array) -> None:
@@ -78,15 +84,23 @@ def _unfolded(x: Array, matrix: Array, place: Windows, y: Array) -> None:
     column = matrix.shape[1] * y.itemsize
     most = max(_BLOCK_BYTES, matrix.nbytes) // max(column, 1)
     whole = (slice(None),) * (1 + rank)
-    buffer = np.empty(0, y.dtype)
-    for piece in _pieces(place.output, most):
+    pieces = list(_pieces(place.output, most))
+    # The first piece is the largest. Each thread needs a buffer for what it unfolds.
+    largest = matrix.shape[1] * math.prod(part.stop - part.start for part in pieces[0])
+    threads = share_of_memory(_BUFFER_BYTES) // (largest * y.itemsize)
+    spare: list[Array] = []
+
+    def compute(piece: tuple[slice, ...]) -> None:
         part = seen[whole + piece]
-        if buffer.size < part.size:
-            buffer = np.empty(part.size, y.dtype)
+        buffer = spare.pop() if spare else np.empty(largest, y.dtype)
         block = buffer[: part.size].reshape(part.shape)
         np.copyto(block, part)
         target = y[(slice(None), *piece)]
-        target[...] = (matrix @ block.reshape(matrix.shape[1], -1)).reshape(target.shape)
+        found = matrix_product(matrix, block.reshape(matrix.shape[1], -1))
+        target[...] = found.reshape(target.shape)
+        spare.append(buffer)
+
+    run_all([partial(compute, piece) for piece in pieces], most=threads)
 
 
 def _pieces(output: tuple[int, ...], most: int) -> Iterator[tuple[slice, ...]]:

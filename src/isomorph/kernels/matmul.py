@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from isomorph.kernels.blocked_products import matrix_product
 from isomorph.kernels.registry import kernel
 from isomorph.oracle.call import Call
 from isomorph.oracle.exact_sums import Exact, at_most_one, sums_of
@@ -42,7 +43,7 @@ def gemm(call: Call, a: Array, b: Array, c: Array | None = None) -> Array:
     left = a.T if attributes.get("transA") else a
     right = b.T if attributes.get("transB") else b
     alpha, beta = attributes.get("alpha", 1.0), attributes.get("beta", 1.0)
-    y = np.asarray(left @ right)
+    y = _matmul(left, right)
     integer = y.dtype.kind in "iu"
     if alpha != 1.0:
         y = y * y.dtype.type(alpha) if not integer else (y * alpha).astype(y.dtype)
@@ -52,7 +53,7 @@ def gemm(call: Call, a: Array, b: Array, c: Array | None = None) -> Array:
         y += added
 
     def magnitude() -> Array:
-        total = abs(alpha) * (np.abs(left) @ np.abs(right))
+        total = abs(alpha) * _matmul(np.abs(left), np.abs(right))
         return np.asarray(total if added is None else total + np.abs(added))
 
     return call.noise.reduced(y, magnitude, left.shape[1])
@@ -94,8 +95,8 @@ def summed_length(equation: str, operands: tuple[Array, ...]) -> int:
 
 
 def _matmul(a: Array, b: Array) -> Array:
-    if a.dtype.kind in "iu" or a.ndim < 3 or b.ndim != 2:
+    if a.dtype.kind in "iu" or a.ndim < 2 or b.ndim != 2:
         return np.asarray(np.matmul(a, b))
     # One large product is several times quicker than a stack of small ones.
-    flat = a.reshape(math.prod(a.shape[:-1]), a.shape[-1]) @ b
-    return np.asarray(flat).reshape(*a.shape[:-1], b.shape[-1])
+    flat = matrix_product(a.reshape(math.prod(a.shape[:-1]), a.shape[-1]), b)
+    return flat.reshape(*a.shape[:-1], b.shape[-1])

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isomorph.core.memory import share_of_memory
+from isomorph.core.threads import run_all
 from isomorph.oracle.exact_sums import Exact
 
 if TYPE_CHECKING:
@@ -95,6 +97,12 @@ class NoiseSource(Protocol):
 
 _PIECE = 1 << 15
 """Numbers that are disturbed at a time: all that is computed on the way stays in the cache."""
+
+_PART = 8 * _PIECE
+"""Numbers that one thread disturbs: a millisecond, far more than to start it."""
+
+_PER_WORD = 4
+"""Numbers that are made of one random word."""
 
 _OF_EVEN_STEPS = np.float32(math.sqrt(12.0 / (2.0**32 - 1.0)))
 """One over the deviation of 2**16 numbers at distances of 1."""
@@ -247,26 +255,39 @@ class Rounding:
         """``y`` moved by about what ``sizes`` makes of it and of what lies beside it."""
         with np.errstate(over="ignore", invalid="ignore"):
             if not _alike(y, *beside):
-                return np.asarray(y + self._steps(y.shape, sizes(y, *beside)), dtype=y.dtype)
+                step = self._steps(self.random, y.shape, sizes(y, *beside))
+                return np.asarray(y + step, dtype=y.dtype)
             moved = np.empty_like(y)
             flat: list[Any] = [
                 np.reshape(each, -1) if np.ndim(each) else each for each in (y, *beside)
             ]
-            for start in range(0, y.size, _PIECE):
-                piece = slice(start, start + _PIECE)
-                own, *others = (each[piece] if np.ndim(each) else each for each in flat)
-                step = self._steps(own.shape, sizes(own, *others))
-                np.add(own, step, out=moved.reshape(-1)[piece], casting="same_kind")
+            into = moved.reshape(-1)
+
+            def disturb(first: int, last: int, random: np.random.Generator) -> None:
+                for start in range(first, last, _PIECE):
+                    piece = slice(start, min(start + _PIECE, last))
+                    own, *others = (each[piece] if np.ndim(each) else each for each in flat)
+                    step = self._steps(random, own.shape, sizes(own, *others))
+                    np.add(own, step, out=into[piece], casting="same_kind")
+
+            # Every piece has the random numbers that it would have after those before it.
+            parts = [
+                partial(disturb, first, min(first + _PART, y.size), random)
+                for first, random in zip(
+                    range(0, y.size, _PART), _streams(self.random, y.size), strict=True
+                )
+            ]
+            run_all(parts)
             return moved
 
-    def _steps(self, shape: tuple[int, ...], size: Array) -> Array:
+    def _steps(self, random: np.random.Generator, shape: tuple[int, ...], size: Array) -> Array:
         wide = self.unit < UNIT_ROUNDOFF["float32"]
         if not (wide or np.min(size, initial=np.inf) >= SMALLEST_NORMAL):
             # Below the smallest normal number the spacing no longer shrinks with the number.
             subnormal = np.less(size, SMALLEST_NORMAL) & np.not_equal(size, 0)
             size = np.where(subnormal, SMALLEST_NORMAL, size) if subnormal.any() else size
         # The unit and the scale are powers of two and may as well be multiplied first.
-        step = spread_evenly(self.random, shape, self.scale * self.unit) * size
+        step = spread_evenly(random, shape, self.scale * self.unit) * size
         # An infinite or NaN magnitude must not turn a finite result into NaN, and a
         # non-finite result keeps its kind.
         return step if np.isfinite(np.sum(step)) else np.where(np.isfinite(step), step, 0.0)
@@ -302,11 +323,30 @@ def spread_evenly(
     random bits cost more than everything that is done with them.
     """
     count = math.prod(shape)
-    words = random.bit_generator.random_raw(-(-count // 4)).view(np.int16)[:count]
+    words = random.bit_generator.random_raw(_words(count)).view(np.int16)[:count]
     numbers = words.reshape(shape).astype(np.float32)
     numbers += np.float32(0.5)
     numbers *= _OF_EVEN_STEPS * np.float32(deviation)
     return numbers
+
+
+def _words(count: int) -> int:
+    """The random words of 64 bits that so many numbers take."""
+    return -(-count // _PER_WORD)
+
+
+def _streams(random: np.random.Generator, count: int) -> Iterator[np.random.Generator]:
+    """Yield a generator for each part of so many numbers, and leave ``random`` behind the last."""
+    bits = random.bit_generator
+    if count <= _PART:
+        yield from [random] * min(count, 1)
+        return
+    assert isinstance(bits, np.random.PCG64), "the generator of a site"
+    for first in range(0, count, _PART):
+        own = np.random.PCG64(0)
+        own.state = bits.state
+        yield np.random.Generator(own)
+        bits.advance(_words(min(_PART, count - first)))
 
 
 def generator(seed: int, site: Any) -> np.random.Generator:  # noqa: ANN401

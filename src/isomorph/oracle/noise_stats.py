@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from isomorph.core.memory import give_back
+from isomorph.core.memory import give_back, share_of_memory
 from isomorph.core.protocols import StreamsTensors
+from isomorph.core.threads import Background, run_all
 from isomorph.oracle.draw_accumulator import DrawAccumulator, Step
 from isomorph.oracle.dtypes import numeric
 from isomorph.oracle.fingerprint import FLOAT64_ORDER, PIECE, Fingerprint, fingerprint
@@ -26,6 +28,9 @@ _FEWEST_UNSEEN = 4
 """A quarter of the elements: fewer are small by chance."""
 _HIDES_ONE = 1.0
 """Noise of this size belongs to numbers beyond a float32's whole ones: nothing but masks is so."""
+
+_BEHIND_BYTES = 256 << 20
+"""Tensors whose statistics are computed behind the run, where nothing limits it to less."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,12 +94,19 @@ def disturbed(
         give_back()
         draws.append({})
 
-        def use(name: str, value: Any, drawn: dict[str, Any] = draws[-1]) -> None:  # noqa: ANN401
-            moving.add(name, value)
-            if name in draws_of:
-                drawn[name] = value
+        with Background(share_of_memory(_BEHIND_BYTES)) as later:
 
-        hand_over(session, feeds, fetch, use, noise=noise)
+            def use(
+                name: str,
+                value: Any,  # noqa: ANN401
+                drawn: dict[str, Any] = draws[-1],
+                later: Background = later,
+            ) -> None:
+                later.call(partial(moving.add, name, value), getattr(value, "nbytes", 0))
+                if name in draws_of:
+                    drawn[name] = value
+
+            hand_over(session, feeds, fetch, use, noise=noise)
     return Disturbed(values=values, moved=moving.statistics(len(noises)), draws=draws)
 
 
@@ -119,11 +131,14 @@ class Moving:
     """How far draws are from the values, or from their own mean, tensor by tensor."""
 
     def __init__(self, values: Mapping[str, Any], *, about_mean: bool = False) -> None:
-        self._moving = {
-            name: DrawAccumulator(value, Sizes(value), about_mean=about_mean)
-            for name, value in values.items()
-            if numeric(value)
-        }
+        self._moving: dict[str, DrawAccumulator[Sizes]] = {}
+
+        def begin(name: str, value: Array) -> None:
+            self._moving[name] = DrawAccumulator(value, Sizes(value), about_mean=about_mean)
+
+        named = {name: value for name, value in values.items() if numeric(value)}
+        run_all([partial(begin, name, value) for name, value in named.items()])
+        self._names = list(named)
 
     def add(self, name: str, draw: Any) -> None:  # noqa: ANN401
         """One tensor of one draw."""
@@ -132,7 +147,7 @@ class Moving:
 
     def statistics(self, draws: int) -> dict[str, Moved]:
         """What became of each tensor in so many draws."""
-        return {name: each.finish().moved(draws) for name, each in self._moving.items()}
+        return {name: self._moving[name].finish().moved(draws) for name in self._names}
 
 
 class Sizes:

@@ -18,7 +18,7 @@ from typing import Any, TypedDict
 from isomorph.core.cpu_time import unwatch, watch
 from isomorph.core.errors import RuntimeFailedError
 from isomorph.core.system_memory import resident_memory
-from isomorph.core.threads import threads_per_side
+from isomorph.core.threads import threads_of_worker
 from isomorph.sessions.error_codec import from_data
 from isomorph.workers import last_node_page
 from isomorph.workers.deadline import Deadline, LinuxCpuUse
@@ -33,6 +33,13 @@ _EXIT_SECONDS = 1.0
 _KILL_SECONDS = 10.0
 _TICK = 0.01
 _TEMPORARY = "temporary"
+_WAIT_POLICY = "PASSIVE"
+"""Threads of OpenMP that wait for work sleep, unless the user decided it.
+
+By default they compute nothing for a while, which takes three times the processor time where the
+cores are busy. Those of OpenBLAS would wait for one another: products are cut into blocks instead
+(``kernels/blocked_products.py``).
+"""
 
 
 class _Launcher:
@@ -99,12 +106,14 @@ class WorkerProcess:
                     *("--read", str(child_ends[0]), "--write", str(child_ends[1])),
                     *("--lifeline", str(child_ends[2]), "--parent", str(os.getpid())),
                     *("--memory", str(self._memory), "--folder", str(self.folder)),
+                    *("--threads", str(threads_of_worker({**os.environ, **self._variables}))),
                 ],
                 # What frameworks leave in the temporary folder goes with the worker.
                 env={
-                    **_thread_variables(),
+                    "OMP_WAIT_POLICY": _WAIT_POLICY,
                     **os.environ,
                     **self._variables,
+                    "OPENBLAS_NUM_THREADS": "1",
                     "TMPDIR": str(self.folder / _TEMPORARY),
                 },
                 stdin=subprocess.DEVNULL,
@@ -234,15 +243,6 @@ class WorkerProcess:
             return os.waitid(os.P_PID, self._process.pid, state) is not None
         except ChildProcessError:
             return True
-
-
-def _thread_variables() -> Mapping[str, str]:
-    """How the libraries of a worker use threads, unless the user decided it.
-
-    Threads of OpenMP that wait for work sleep: by default they compute nothing for a while, which
-    takes three times the processor time where the cores are busy.
-    """
-    return {"OPENBLAS_NUM_THREADS": str(threads_per_side()), "OMP_WAIT_POLICY": "PASSIVE"}
 
 
 def _not_started(error: OSError) -> RuntimeFailedError:

@@ -24,6 +24,7 @@ from isomorph.core.errors import IsomorphError, RuntimeFailedError
 from isomorph.core.memory import building, give_back, keep_large_apart
 from isomorph.core.model import Model
 from isomorph.core.system_memory import resident_memory
+from isomorph.core.threads import use_threads
 from isomorph.core.trace import Environment, Noise
 from isomorph.oracle.noise_stats import disturbed
 from isomorph.sessions.error_codec import to_data, translate
@@ -234,7 +235,7 @@ def _watch(lifeline: int) -> None:
 def main(words: list[str] | None = None) -> None:
     """What ``python -m isomorph.workers.worker`` does."""
     parser = argparse.ArgumentParser(prog="isomorph-worker", allow_abbrev=False)
-    for number in ("read", "write", "lifeline", "parent", "memory"):
+    for number in ("read", "write", "lifeline", "parent", "memory", "threads"):
         parser.add_argument(f"--{number}", type=int, required=True)
     parser.add_argument("--folder", type=Path, required=True)
     given: Any = parser.parse_args(words)
@@ -242,6 +243,7 @@ def main(words: list[str] | None = None) -> None:
         os.set_inheritable(fd, False)
     _die_with(given.parent, given.lifeline)
     _limit(given.memory)
+    use_threads(given.threads)
     faulthandler.enable(all_threads=False)
     last_node_page.keep(given.folder)
     Worker(Channel(given.read, given.write), given.folder).serve()

@@ -5,11 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from isomorph.core.threads import use_threads
 from isomorph.oracle import noise
 
 
-@pytest.mark.parametrize("piece", [1 << 6, 1 << 20])
-def test_noise_is_the_same_however_it_is_cut_into_pieces(piece, monkeypatch):
+@pytest.fixture(autouse=True)
+def _one_thread():
+    yield
+    use_threads(1)
+
+
+@pytest.mark.parametrize(
+    ("piece", "part", "threads"),
+    [(1 << 6, 1 << 20, 1), (1 << 20, 1 << 21, 1), (1 << 4, 1 << 6, 1), (1 << 4, 1 << 6, 4)],
+)
+def test_noise_is_the_same_however_it_is_cut_into_pieces(piece, part, threads, monkeypatch):
     random = np.random.default_rng(0)
     y, sizes = random.normal(size=(3, 5, 77)), np.abs(random.normal(size=(3, 5, 77)))
     y[0, 0, :2], sizes[1, 1, 1] = (np.nan, np.inf), np.inf
@@ -23,6 +33,8 @@ def test_noise_is_the_same_however_it_is_cut_into_pieces(piece, monkeypatch):
 
     expected = disturbed()
     monkeypatch.setattr(noise, "_PIECE", piece)
+    monkeypatch.setattr(noise, "_PART", part)
+    use_threads(threads)
     for one, other in zip(disturbed(), expected, strict=True):
         np.testing.assert_array_equal(one, other)
         np.testing.assert_array_equal(np.isfinite(one), np.isfinite(y))

@@ -34,7 +34,7 @@ def convolved(step: Step, arguments: list[Any], named: dict[str, Any]) -> torch.
     given = bound(step, arguments, named)
     x, weight, bias = given["input"], given["weight"], given.get("bias")
     operands = [each for each in (x, weight, bias) if each is not None]
-    if not all(_plain_float64(each) for each in operands) or x.dim() != weight.dim():
+    if not all(plain_float64(each) for each in operands) or x.dim() != weight.dim():
         return None
     rank, groups = weight.dim() - 2, int(given.get("groups", 1))
     strides, padding, dilations = (
@@ -47,15 +47,16 @@ def convolved(step: Step, arguments: list[Any], named: dict[str, Any]) -> torch.
     place = windows(attributes, x.shape[2:], weight.shape[2:])
     if min((*place.output, *x.shape)) < 1:
         return None
-    added = None if bias is None else _as_array(bias)
-    return torch.from_numpy(convolve(_as_array(x), _as_array(weight), added, place, groups))
+    added = None if bias is None else as_array(bias)
+    return torch.from_numpy(convolve(as_array(x), as_array(weight), added, place, groups))
 
 
-def _as_array(value: torch.Tensor) -> Array:
+def as_array(value: torch.Tensor) -> Array:
+    """The numbers of a tensor, one after the other."""
     return np.asarray(value.detach().contiguous().numpy())
 
 
-def _plain_float64(value: Any) -> bool:  # noqa: ANN401
+def plain_float64(value: Any) -> bool:  # noqa: ANN401
     """Whether NumPy can read it as an array of float64."""
     return (
         isinstance(value, torch.Tensor)

@@ -12,6 +12,7 @@ import torch
 
 from isomorph.frameworks.pytorch.convolution import convolved
 from isomorph.frameworks.pytorch.interpreter import call_target
+from isomorph.frameworks.pytorch.products import multiplied
 from isomorph.frameworks.pytorch.program import Step
 
 CPU = torch.device("cpu")
@@ -22,6 +23,8 @@ def call_on_one_device(step: Step, arguments: list[Any], named: dict[str, Any]) 
     device = _accelerator([*arguments, *named.values()])
     if device is None:
         found = convolved(step, arguments, named)
+        if found is None:
+            found = multiplied(step, arguments, named)
         return call_target(step, arguments, named) if found is None else found
     result = call_target(
         step,

@@ -59,7 +59,7 @@ def test_operands_that_are_transposed_or_need_a_gradient_are_read_as_they_are():
         (ATEN.conv2d.default, [numbers(*IMAGE).float(), numbers(*WEIGHT).float()], {}),
         (ATEN.conv2d.default, [numbers(*IMAGE[1:]), numbers(*WEIGHT)], {}),
         (ATEN.conv2d.padding, [numbers(*IMAGE), numbers(*WEIGHT)], {"padding": "same"}),
-        (ATEN.linear.default, [numbers(3, 4), numbers(5, 4)], {}),
+        (ATEN.bmm.default, [numbers(2, 3, 4), numbers(2, 4, 5)], {}),
     ],
     ids=["float32", "an image without a batch", "padding as a word", "another operator"],
 )
