@@ -16,8 +16,12 @@ _M_TRIM_THRESHOLD = -1
 _LARGEST_THRESHOLD = 32 << 20
 _KEPT = 16 << 20
 """Free memory at the end of the heap from which on it goes back to the system."""
+_RETURNED = 1 << 20
+"""Blocks of this size on go back to the system at once while a library opens a model."""
 _lock = threading.Lock()
 _builders: list[bool] = []
+_threshold: int | None = None
+"""The size from which on a block has pages of its own, in a process that chose it."""
 
 
 def share_of_memory(most: int) -> int:
@@ -64,10 +68,32 @@ def keep_large_apart(memory_bytes: int) -> None:
     left: a network of equal layers would take the memory of all of
     them. Pages of its own cost time. Otherwise memory that one run frees is kept for the next.
     """
+    global _threshold  # noqa: PLW0603 - a setting of the whole process
     large = memory_bytes // _LARGE
     choose = getattr(ctypes.CDLL(None), "mallopt", None)  # only glibc has it
     if choose is None:
         return
-    choose(_M_MMAP_THRESHOLD, min(large, _LARGEST_THRESHOLD))
+    _threshold = min(large, _LARGEST_THRESHOLD)
+    choose(_M_MMAP_THRESHOLD, _threshold)
     if large >= _LARGEST_THRESHOLD:
         choose(_M_TRIM_THRESHOLD, _KEPT)
+
+
+@contextmanager
+def copying_weights() -> Iterator[None]:
+    """Let a library copy all weights, each more than once, without holding the earlier copies.
+
+    In the heap they would leave holes that the next weights do not fit into. In a process that
+    did not choose its threshold, which may be the user's, nothing changes: glibc cannot restore
+    the one that it adapts by itself.
+    """
+    threshold = _threshold
+    if threshold is None or threshold <= _RETURNED:
+        yield
+        return
+    choose = ctypes.CDLL(None).mallopt
+    choose(_M_MMAP_THRESHOLD, _RETURNED)
+    try:
+        yield
+    finally:
+        choose(_M_MMAP_THRESHOLD, threshold)

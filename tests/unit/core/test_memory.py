@@ -42,6 +42,50 @@ print(faults[-1] - faults[2])
 """
 
 
+# As a library does that opens a model: blocks that go, and between them some that stay.
+COPIES = """
+import psutil
+import numpy as np
+from isomorph.core.memory import copying_weights, keep_large_apart
+keep_large_apart(16 << 30)
+before = psutil.Process().memory_info().rss
+with copying_weights():
+    copies, stay = [], []
+    for _ in range(20):
+        copies.append(np.ones(1 << 18))
+        stay.append(np.ones(1 << 12))
+    del copies
+    print(psutil.Process().memory_info().rss - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="this is about the memory of glibc")
+@pytest.mark.parametrize("returned", [True, False])
+def test_copies_of_weights_go_back_to_the_system_although_others_stay(returned):
+    program = COPIES if returned else COPIES.replace("with copying_weights()", "if True")
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert (int(done.stdout) < 20 << 20) is returned
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="this is about the memory of glibc")
+def test_after_weights_were_copied_a_run_takes_the_pages_of_the_last_one_again():
+    program = RUNS.replace("faults = []", "with copying_weights():\n    pass\nfaults = []")
+    program = program.replace("import keep_large", "import copying_weights, keep_large")
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) < (3 << 22) // resource.getpagesize()
+
+
+def test_a_process_that_chose_no_threshold_keeps_that_of_its_system(monkeypatch):
+    monkeypatch.setattr(memory, "_threshold", None)
+    monkeypatch.setattr(memory.ctypes, "CDLL", lambda name: pytest.fail("glibc was asked"))
+    with memory.copying_weights():
+        pass
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="this is about the memory of glibc")
 def test_with_enough_memory_a_run_takes_the_pages_that_the_last_one_freed():
     done = subprocess.run([sys.executable, "-c", RUNS], capture_output=True, text=True, check=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
+from isomorph.core.memory import copying_weights
 from isomorph.frameworks.onnx.cut import rename_duplicates
 from isomorph.frameworks.onnx.external_data import is_external
 from isomorph.frameworks.onnx.file_notes import duplicate_names
@@ -91,7 +92,7 @@ def _session(
 ) -> Any:  # noqa: ANN401
     extra = {"disabled_optimizers": list(settings.disabled)} if settings.disabled else {}
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), copying_weights():
             # A provider that is missing is only a warning there; we report it as a fact.
             warnings.simplefilter("ignore")
             return ort.InferenceSession(
