@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -13,12 +13,16 @@ from isomorph.core.digest import constant_of
 from isomorph.core.model import Constant, Graph, Node, TensorSpec
 from isomorph.core.threads import threads_per_side
 from isomorph.frameworks.pytorch.arrays import dtype_name, to_array
+from isomorph.frameworks.pytorch.mapped_weights import LARGE
 from isomorph.frameworks.pytorch.op_names import neutral_name
 from isomorph.frameworks.pytorch.program import Body, Program, Ref, Spec, Step, operator_name, refs
 
 
-def describe(program: Program) -> Graph:
-    """Nodes, tensors and constants, with the operators' defaults filled in."""
+def describe(program: Program, release: Callable[[], None] = lambda: None) -> Graph:
+    """Nodes, tensors and constants, with the operators' defaults filled in.
+
+    ``release`` lets go of the weights that were read; it is called after each large one.
+    """
     tensors = {
         name: _tensor(program.name + name, program.specs.get(name, Spec()))
         for name in _tensor_names(program)
@@ -29,7 +33,7 @@ def describe(program: Program) -> Graph:
         outputs=tuple(tensors[name] for name in program.outputs if name in tensors),
         nodes=tuple(_node(program, step) for step in program.steps),
         tensors={spec.name: spec for spec in tensors.values()},
-        constants=_constants(program),
+        constants=_constants(program, release),
         framework="pytorch",
     )
 
@@ -51,14 +55,18 @@ def _tensor(name: str, spec: Spec) -> TensorSpec:
     )
 
 
-def _constants(program: Program) -> Mapping[str, Constant]:
+def _constants(program: Program, release: Callable[[], None]) -> Mapping[str, Constant]:
     # Tied weights are one tensor under several names, and need to be read only once.
     places = {name: _place(name, tensor) for name, tensor in program.constants.items()}
     first = {place: name for name, place in reversed(places.items())}
     # Hashing is most of the work, and other threads run while one hashes.
     with ThreadPoolExecutor(threads_per_side()) as pool:
         described = dict(
-            zip(first, pool.map(lambda name: _constant(program, name), first.values()), strict=True)
+            zip(
+                first,
+                pool.map(lambda name: _constant(program, name, release), first.values()),
+                strict=True,
+            )
         )
     return {
         program.name + name: replace(
@@ -77,9 +85,12 @@ def _place(name: str, tensor: Any) -> tuple[Any, ...]:  # noqa: ANN401
     return (tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tuple(tensor.stride()))
 
 
-def _constant(program: Program, name: str) -> Constant:
+def _constant(program: Program, name: str, release: Callable[[], None]) -> Constant:
     array = to_array(program.constants[name], copy=False)
-    return constant_of(program.name + name, array, body=bool(program.name))
+    described = constant_of(program.name + name, array, body=bool(program.name))
+    if array.nbytes >= LARGE:
+        release()
+    return described
 
 
 def _node(program: Program, step: Step) -> Node:

@@ -145,7 +145,7 @@ def _from_file(path: Path, options: Mapping[str, str], version: str) -> Model:
 def _described(native: TorchModel, location: str, notes: tuple[str, ...], version: str) -> Model:
     from isomorph.frameworks.pytorch.describe import describe
 
-    graph = describe(native.program)
+    graph = describe(native.program, native.release)
     native.release()
     return Model(
         framework="pytorch",

@@ -21,6 +21,9 @@ from isomorph.frameworks.pytorch.pt2_values import DTYPES, Unknown, refuse_elsew
 LARGE = 1 << 20
 """From this size on a weight is not held; below it, going back for it costs more than it takes."""
 
+_PIECE = 4 << 20
+"""Bytes of a weight that are compared with its checksum before their memory is released."""
+
 _ALIGNED = 64
 _HEADER, _LENGTHS = 30, 26
 _ENCRYPTED = 1
@@ -76,8 +79,7 @@ class MappedWeights:
 
     def release(self) -> None:
         """Nothing of the file needs to stay in memory; what is used again is read again."""
-        if hasattr(mmap, "MADV_DONTNEED"):
-            self._map.madvise(mmap.MADV_DONTNEED)
+        self._release(0, len(self._map))
 
     def compare_checksums(self, names: Iterable[str]) -> None:
         """Compare the bytes of the large ones with their checksums, several at a time.
@@ -104,8 +106,19 @@ class MappedWeights:
         return self._flat[inside]
 
     def _check(self, about: zipfile.ZipInfo) -> None:
-        if zlib.crc32(self._bytes(about).data) != about.CRC:
+        content, start, found = self._bytes(about).data, self._start(about), 0
+        for at in range(0, len(content), _PIECE):
+            piece = content[at : at + _PIECE]
+            found = zlib.crc32(piece, found)
+            self._release(start + at, len(piece))
+        if found != about.CRC:
             raise zipfile.BadZipFile(f"another checksum than that of {about.filename!r}")
+
+    def _release(self, start: int, size: int) -> None:
+        """Nothing of this part of the file needs to stay in memory."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            first = start - start % mmap.PAGESIZE
+            self._map.madvise(mmap.MADV_DONTNEED, first, start + size - first)
 
     def _bytes(self, about: zipfile.ZipInfo) -> np.ndarray[Any, Any]:
         start = self._start(about)

@@ -23,6 +23,7 @@ from isomorph.frameworks.pytorch.interpreter import (
     planner_of,
     starting_values,
 )
+from isomorph.frameworks.pytorch.mapped_weights import LARGE
 from isomorph.frameworks.pytorch.model import TorchModel
 from isomorph.frameworks.pytorch.program import (
     Program,
@@ -40,6 +41,10 @@ from isomorph.store.spill import SpillingTensors
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Arrays
+
+
+_HELD = 16 << 20
+"""Bytes of weights in a file that a run leaves in memory after it has used them."""
 
 
 class TorchSession:
@@ -70,6 +75,8 @@ class TorchSession:
         self._deployed = _deployed(model, device, dtype, compiled=compiled)
         self._alters_state = _alters_state(model.program)
         self._steps_alone, self._release = model.whole is not None, model.release
+        self._reads = _bytes_read(model.program) if self._steps_alone else {}
+        self._read = 0
         whole = compiled or not model.cuttable
         self.capabilities = Capabilities(
             fetch="outputs" if whole else "all", feed="inputs" if whole else "all"
@@ -138,7 +145,12 @@ class TorchSession:
             with _autocast(step, arguments):
                 return run_control(step, arguments, self._run_body)
         self._adapt(step, arguments, named)
-        return call_target(step, arguments, named)
+        result = call_target(step, arguments, named)
+        self._read += self._reads.get(step.name, 0)
+        if self._read >= _HELD:
+            self._read = 0
+            self._release()
+        return result
 
     def _run_body(self, body: Program, given: Sequence[Any]) -> list[Any]:
         plan, start = enter_body(body, given, self._bodies)
@@ -185,6 +197,20 @@ class TorchSession:
             self._release()
             if self._deterministic:  # even to set the same value again, torch imports its compiler
                 torch.use_deterministic_algorithms(strict)
+
+
+def _bytes_read(program: Program) -> dict[str, int]:
+    """The bytes of large constants that each step reads, by its name."""
+    large = {
+        name: int(value.nbytes)
+        for name, value in program.constants.items()
+        if isinstance(value, torch.Tensor) and value.nbytes >= LARGE
+    }
+    read = {
+        step.name: sum(large.get(name, 0) for name in refs(step.args, step.kwargs))
+        for step in (program.steps if large else ())
+    }
+    return {name: size for name, size in read.items() if size}
 
 
 def feed(program: Program, name: str, array: Any) -> Any:  # noqa: ANN401

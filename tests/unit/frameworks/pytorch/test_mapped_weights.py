@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 import zipfile
+from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
+from isomorph.core.trace import Environment
+from isomorph.frameworks.pytorch import session as torch_session
+from isomorph.frameworks.pytorch.describe import describe
+from isomorph.frameworks.pytorch.load import load_file
 from isomorph.frameworks.pytorch.mapped_weights import LARGE
 from isomorph.frameworks.pytorch.pt2_reader import read_static
 
@@ -63,3 +72,52 @@ def test_an_archive_that_is_cut_off_is_left_to_torch(archive, tmp_path):
     cut = tmp_path / "cut.pt2"
     cut.write_bytes(archive.read_bytes()[: LARGE + LARGE // 2])
     assert read_static(cut) is None
+
+
+def resident(path):
+    """Bytes of a file's mappings that are in memory."""
+    total, within = 0, False
+    for line in Path("/proc/self/smaps").read_text(encoding="utf-8").splitlines():
+        words = line.split()
+        if not words[0].endswith(":"):
+            within = words[-1] == str(path)
+        elif within and words[0] == "Rss:":
+            total += int(words[1]) << 10
+    return total
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell what is resident")
+def test_weights_do_not_stay_in_memory_when_they_were_compared_and_described(archive, tmp_path):
+    own = shutil.copy(archive, tmp_path)
+    program, weights = read_static(Path(own))
+    assert resident(own) < LARGE
+    for value in program.constants.values():
+        value.sum()
+    assert resident(own) >= 2 * LARGE
+    describe(program, weights.release)
+    assert resident(own) < LARGE
+
+
+@pytest.mark.parametrize(("held", "releases"), [(1, 3), (1 << 40, 1)])
+def test_a_run_releases_weights_that_it_has_used(archive, held, releases, monkeypatch):
+    monkeypatch.setattr(torch_session, "_HELD", held)
+    model, _ = load_file(archive, {}, steps_suffice=True)
+    calls = []
+    model = replace(model, release=lambda: calls.append(True))
+    opened = torch_session.TorchSession(
+        model,
+        Environment(runtime="pytorch"),
+        device=torch.device("cpu"),
+        dtype=None,
+        compiled=False,
+        threads=1,
+        deterministic=False,
+    )
+    x = np.random.default_rng(0).normal(size=(2, 64)).astype(np.float32)
+    (name,) = model.program.outputs
+    found = opened.run({model.program.inputs[0]: x}, [name])[name]
+    torch.manual_seed(0)
+    with torch.no_grad():
+        np.testing.assert_array_equal(found, TwoWeights()(torch.from_numpy(x)).numpy())
+    # After each step that reads a large weight, and at the end.
+    assert len(calls) == releases
