@@ -251,6 +251,8 @@ class _PairCheck:
     def _compare_unreached(self, earlier: _Earlier) -> None:
         """Compare the weights, attributes and inputs that the given inputs may not show."""
         log, prepared, experiment = self.log, self.prepared, earlier.experiment
+        for handle in (prepared.reference, prepared.candidate):
+            handle.release_oracle()
         with phase("weights"):
             log.add(compare_constants(prepared, experiment, log.summary, log.samples))
         with phase("attributes"):

@@ -71,6 +71,12 @@ class ModelHandle:
             with suppress(IsomorphError):
                 self._sessions["run"].close()
 
+    def release_oracle(self) -> None:
+        """Let go of what the oracle of a large model keeps between draws, once all are made."""
+        if self._large and "oracle" in self._sessions:
+            with suppress(IsomorphError):
+                self._sessions["oracle"].close()
+
     @property
     def runs_beside_another(self) -> bool:
         """Whether memory suffices for its runtime while that of the other model is open."""

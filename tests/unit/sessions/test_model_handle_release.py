@@ -10,6 +10,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from isomorph.checking import evaluate
+from isomorph.core.trace import Noise
 from isomorph.measure.determinism import NotRepeated
 from isomorph.sessions import model_handle
 from isomorph.sessions.model_handle import ModelHandle
@@ -48,6 +49,26 @@ def test_a_released_runtime_runs_again_and_is_reported(path, large, monkeypatch)
         assert bool(closed) == large
         np.testing.assert_array_equal(side.run().run(feeds, ["y"])["y"], first)
         assert side.environments["candidate run"].runtime == "onnxruntime"
+
+
+@pytest.mark.parametrize("large", [True, False])
+def test_a_released_oracle_computes_the_same_again(path, large, monkeypatch):
+    monkeypatch.setattr(model_handle, "_MANY", 1 if large else 1 << 40)
+    closed = []
+    with WorkerHost() as host:
+        model = host.load(str(path), "onnx", {})
+        side = ModelHandle(
+            role="candidate", model=model, host=host, runtime="onnxruntime", settings={}
+        )
+        side.release_oracle()  # none is open yet
+        feeds = {"x": np.float32([1, 1, 1])}
+        session = side.oracle()
+        first = session.run(feeds, ["y"], noise=Noise(seed=1))["y"]
+        monkeypatch.setattr(session, "close", _telling(session.close, closed))
+        side.release_oracle()
+        assert bool(closed) == large
+        again = side.oracle().run(feeds, ["y"], noise=Noise(seed=1))["y"]
+        np.testing.assert_array_equal(again, first)
 
 
 def _telling(close, closed):
