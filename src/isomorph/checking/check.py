@@ -24,7 +24,7 @@ from isomorph.checking.evaluate import (
     layout_outcome,
     memory_outcome,
 )
-from isomorph.checking.locate import confirmed
+from isomorph.checking.locate import confirmed, weight_outcome, weights_decide
 from isomorph.checking.prepare import PreparedPair, prepare_pair
 from isomorph.checking.report import final_report, logged_check
 from isomorph.checking.sample_phases import (
@@ -47,9 +47,11 @@ from isomorph.checking.verdict import Claim, Outcome, known_to_differ
 from isomorph.core.cost import phase
 from isomorph.core.divergence import Verdict
 from isomorph.core.model import OutputOrder
+from isomorph.diagnose.weight_proof import WeightProof
 from isomorph.inputs.sample_batching import for_both
 from isomorph.localize.probe_search import Probed, probed
 from isomorph.localize.weight_effect import ConstantExperiment
+from isomorph.localize.weight_findings import ComparedWeights
 from isomorph.match.binding import check_budget_names, check_layout_names
 from isomorph.measure import findings as output_findings
 from isomorph.measure.compare import Comparison, Terms, compare
@@ -106,6 +108,7 @@ class _PairCheck:
     collectors: Collectors
     sizes: Sized
     declared_terms: Terms
+    weights: ComparedWeights
 
     @classmethod
     def of(cls, log: CheckLog, prepared: PreparedPair) -> _PairCheck:
@@ -124,6 +127,7 @@ class _PairCheck:
             collectors=Collectors.of(options),
             sizes=Sized(stated=options.sizes is not None),
             declared_terms=terms,
+            weights=ComparedWeights(prepared.reference, prepared.candidate),
         )
 
     @property
@@ -200,11 +204,14 @@ class _PairCheck:
         self, sample: Sample, sides: tuple[EvaluatedModel, EvaluatedModel], earlier: _Earlier
     ) -> _Earlier:
         log, loss = self.log, earlier.loss
+        search = log.options.locate and not earlier.located
+        proof = WeightProof(self.weights, sides, earlier.outputs, self.terms.false_alarm)
         with phase("compare"):
             terms = replace(
                 self.terms,
                 decided=known_to_differ(log.summary),
-                search=log.options.locate and not earlier.located,
+                search=search,
+                by_weight=(lambda: proof.holds) if weights_decide(log.options) else None,
             )
             comparison = compare(*sides, earlier.outputs, terms)
         comparison, found = confirmed(sides, comparison, earlier.outputs, terms)
@@ -215,9 +222,11 @@ class _PairCheck:
             comparison = loss.comparison or comparison
         add_comparison(log, comparison, earlier.outputs)
         self.sizes.note(sample, comparison.divergences)
+        if comparison.by_weight:
+            log.add(weight_outcome(comparison, proof))
         located = locate_once(
             log, self.collectors, sides, comparison, self.terms,
-            hidden=loss.hidden or found, done=earlier.located,
+            hidden=loss.hidden or found, done=earlier.located or comparison.by_weight,
         )  # fmt: skip
         earlier = replace(earlier, outputs=comparison.bindings, loss=loss, located=located)
         earlier = self._probe(sides, comparison, earlier)
@@ -254,7 +263,7 @@ class _PairCheck:
         for handle in (prepared.reference, prepared.candidate):
             handle.release_oracle()
         with phase("weights"):
-            log.add(compare_constants(prepared, experiment, log.summary, log.samples))
+            log.add(compare_constants(prepared, experiment, log.summary, log.samples, self.weights))
         with phase("attributes"):
             log.add(
                 compare_attributes(prepared, experiment, earlier.probed, log.summary, log.samples)

@@ -14,7 +14,9 @@ from isomorph.diagnose.faulty_runs import graphs_differ, runs_at_fault
 from isomorph.measure.compare import Comparison, Terms, compare
 
 if TYPE_CHECKING:
+    from isomorph.checking.config import CheckConfig
     from isomorph.core.report import Binding
+    from isomorph.diagnose.weight_proof import WeightProof
     from isomorph.localize.locate import Located
     from isomorph.measure.evaluated_model import EvaluatedModel
 
@@ -46,6 +48,24 @@ def underflow_outcome(comparison: Comparison) -> Outcome:
     return Outcome(
         findings=tuple(comparison.underflow.findings),
         explained=frozenset(comparison.underflow.outputs),
+    )
+
+
+def weights_decide(options: CheckConfig) -> bool:
+    """Whether one wrong weight may answer in the place of a search through all tensors.
+
+    Not where tensors are to be shown, nor where the question is about the given inputs alone.
+    """
+    shown = options.align or options.profile is not False
+    return not (shown or options.only_given or options.budgets)
+
+
+def weight_outcome(comparison: Comparison, proof: WeightProof) -> Outcome:
+    """The node that a wrong weight proves to be faulty, and the outputs that it explains."""
+    wrong = [each for each in comparison.divergences if each.verdict is Verdict.DIVERGENT]
+    return Outcome(
+        located=() if proof.finding is None else (proof.finding,),
+        explained=frozenset(filter(None, (each.candidate_output for each in wrong))),
     )
 
 

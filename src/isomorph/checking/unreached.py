@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from isomorph.inputs.feeds import Sample
     from isomorph.localize.probe_search import Probed
     from isomorph.localize.weight_effect import ConstantExperiment
+    from isomorph.localize.weight_findings import ComparedWeights
 
 
 def compare_constants(
@@ -27,6 +28,7 @@ def compare_constants(
     experiment: ConstantExperiment | None,
     summary: Summary,
     samples: Sequence[Sample],
+    weights: ComparedWeights | None = None,
 ) -> Outcome:
     """Findings for weights that differ; those that the summary already explains are left out.
 
@@ -40,6 +42,7 @@ def compare_constants(
         experiment,
         summary.findings,
         stated_budget=bool(options.budgets),
+        weights=weights,
     )
     claims = () if options.only_given else _claims(found.differs, summary, samples)
     return Outcome(findings=found.findings, skipped=found.skipped, claims=claims)

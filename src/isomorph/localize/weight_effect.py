@@ -34,9 +34,9 @@ from isomorph.localize.output_effect import (
     numeric,
     same_text,
 )
+from isomorph.localize.replaced_weight import corrected_weight, replaced_readers
 from isomorph.localize.same_operand import applied_to_same_data, reads_same_data
 from isomorph.localize.weight_inputs import (
-    converted_to,
     equal_operands,
     scales_to_limits,
     selected_rows,
@@ -50,7 +50,7 @@ from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
     from isomorph.core.report import Binding
-    from isomorph.core.trace import Array, Arrays
+    from isomorph.core.trace import Array
     from isomorph.match.constant_difference import ConstantDifference
     from isomorph.match.stored_weights import Weights
 
@@ -72,7 +72,7 @@ class ConstantExperiment:
     def effect(self, difference: ConstantDifference) -> ConstantEffect:
         """Return the effect of the difference, on the given inputs or others of a search."""
         reference, candidate = self.sides
-        replaced = _corrected(difference, candidate) if difference.replaceable else None
+        replaced = corrected_weight(difference, candidate) if difference.replaceable else None
         if replaced is None and difference.replaceable:
             return ConstantEffect(effect=Effect.NOT_REACHED)
         best = ConstantEffect(effect=Effect.NOT_REACHED)
@@ -125,7 +125,7 @@ class ConstantExperiment:
         self, difference: ConstantDifference, weights: tuple[Weights, Weights]
     ) -> bool:
         """Whether the only constant that differs is identified by the data its node reads."""
-        replaced = _corrected(difference, self.sides[1])
+        replaced = corrected_weight(difference, self.sides[1])
         tried = self._tried(difference)
         return replaced is not None and reads_same_data(difference, weights, tried, replaced)
 
@@ -177,7 +177,7 @@ class ConstantExperiment:
     def unmoved(self, difference: ConstantDifference) -> bool:
         """Whether the readers of a constant compute the same with the reference's values."""
         reference, candidate = self.sides
-        replaced, name = _corrected(difference, candidate), difference.weight.name
+        replaced, name = corrected_weight(difference, candidate), difference.weight.name
         if replaced is None:
             return False
         read = dict.fromkeys(e for r in difference.weight.readers for e in r.node.outputs if e)
@@ -218,10 +218,10 @@ class ConstantExperiment:
         if replaced is None:
             return self.screened(ref, cand)
         names = list(dict.fromkeys(spec.name for spec in cand.model.graph.outputs))
-        moved = _replaced_readers(cand, name, replaced)
-        if moved is not None and not moved:
+        readers = replaced_readers(cand, {name: replaced})
+        if readers is not None and readers.same:
             return Effect.NOT_REACHED
-        given = {name: replaced} if moved is None else moved
+        given = {name: replaced} if readers is None else readers.after
         actual = numeric(cand.oracle_outputs())
         right = numeric(flattened(cand.oracle().run({**cand.feeds, **given}, names)))
         if not differ_as_stored(actual, right):
@@ -284,44 +284,3 @@ class ConstantExperiment:
         live = Topology(graphs[1]).live
         static = any(each.scale and each.tensor in live for each in graphs[1].quantization)
         return static and bool(lower_precision(*graphs))
-
-
-def _replaced_readers(cand: EvaluatedModel, name: str, replaced: Array) -> Arrays | None:
-    """Return what the readers of a weight compute from other values, none where it is the same.
-
-    Only the graph before them is evaluated: whatever the weight does to an output, it does through
-    them. None where they cannot be evaluated alone.
-    """
-    graph, oracle = cand.model.graph, cand.oracle()
-    readers = [node for node in graph.nodes if name in node.inputs]
-    made = [each for node in readers for each in node.outputs if each]
-    read = {each for node in readers for each in node.inputs if each}
-    known = {name, *graph.constants, *cand.feeds}
-    entries = [each for each in sorted(read) if each not in known]
-    alone = not read.intersection(made) and not any(node.bodies for node in readers)
-    shown = name in {spec.name for spec in graph.outputs}
-    if not readers or not alone or shown or oracle.capabilities.feed != "all":
-        return None
-    try:
-        before = oracle.run(cand.feeds, [*made, *entries])
-        given = {**cand.feeds, **{each: before[each] for each in entries}, name: replaced}
-        after = oracle.run(given, made)
-    except (IsomorphError, ValueError):
-        return None  # not every tensor that can be fetched can be fed
-    if not all(isinstance(found[each], np.ndarray) for each in made for found in (before, after)):
-        return None
-    same = all(np.array_equal(before[each], after[each], equal_nan=True) for each in made)  # type: ignore[arg-type]
-    return {} if same else {each: after[each] for each in made}
-
-
-def _corrected(difference: ConstantDifference, candidate: EvaluatedModel) -> Array | None:
-    """Return the weight with the reference's values, in the type of the candidate's oracle."""
-    name = difference.weight.name
-    try:
-        actual = np.asarray(candidate.oracle().run({}, [name])[name])
-    except (IsomorphError, ValueError, KeyError):
-        return None
-    if actual.dtype.kind in "OSU":
-        return None  # strings
-    corrected = difference.corrected(actual if actual.dtype.kind in "iu" else None)
-    return np.asarray(converted_to(corrected, actual.dtype), order="C")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import IsomorphError
@@ -42,6 +43,24 @@ class ComparedConstants:
     differs: str = ""
 
 
+class ComparedWeights:
+    """The weights of both models, read and compared once, when they are asked for."""
+
+    def __init__(self, reference: ModelHandle, candidate: ModelHandle) -> None:
+        self._handles = reference, candidate
+
+    @cached_property
+    def sides(self) -> tuple[Weights, Weights]:
+        """The weights of the reference and of the candidate."""
+        reference, candidate = self._handles
+        return Weights.of(reference), Weights.of(candidate)
+
+    @cached_property
+    def differences(self) -> tuple[ConstantDifference, ...]:
+        """The weights that differ, in graph order."""
+        return tuple(constant_differences(*self.sides))
+
+
 def compared_constants(
     reference: ModelHandle,
     candidate: ModelHandle,
@@ -49,15 +68,16 @@ def compared_constants(
     known: Sequence[Finding],
     *,
     stated_budget: bool = False,
+    weights: ComparedWeights | None = None,
 ) -> ComparedConstants:
     """Compare the weights of both models, without those that ``known`` findings explain.
 
     With a ``stated_budget`` a weight counts only where an input shows outputs beyond it.
+    ``weights`` may have been compared before.
     """
     try:
-        ref, cand = (Weights.of(each) for each in (reference, candidate))
-        sides = ref, cand
-        differences = constant_differences(*sides)
+        weights = weights or ComparedWeights(reference, candidate)
+        sides, differences = weights.sides, list(weights.differences)
     except IsomorphError as error:
         return ComparedConstants(skipped=(Skipped(what="constants", why=error.sentence),))
     findings: list[Finding] = []

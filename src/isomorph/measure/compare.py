@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -29,7 +29,7 @@ from isomorph.measure.output_layout import (
     rearranged_spread,
     rearrangement,
 )
-from isomorph.measure.output_order import elements, nearest, unordered
+from isomorph.measure.output_order import element_pairs, nearest, unordered
 from isomorph.measure.parallel import allowances, evaluate_all, evaluate_tails
 from isomorph.measure.precision import jumps, lower_precision, quantized, requantized, widths
 from isomorph.measure.shared_draws import share_draws
@@ -58,6 +58,9 @@ class Terms:
     threshold keeps the stated probability of a false alarm, as that of many draws does."""
     search: bool = False
     """Whether the faulty node is searched for where an output differs."""
+    by_weight: Callable[[], bool] | None = field(default=None, compare=False)
+    """Whether one wrong weight is proven to be all that makes the outputs differ; asked where the
+    noise of the tails does not explain a difference, before any noise of the whole is drawn."""
 
     def budget(self, *names: str) -> float | None:
         """Return the budget for one of these names, for the output that contains it, or for all."""
@@ -84,6 +87,8 @@ class Comparison:
     preliminary: bool = False
     """Whether an output differs by the first draws of its rounding alone, without re-rounded
     constants: a faulty node that proves it is searched for first (``Terms.search``)."""
+    by_weight: bool = False
+    """Whether an output is divergent because of a wrong weight (``Terms.by_weight``)."""
     underflow: Underflow | None = None
     """Constants that the candidate's type cannot represent, where they explain an output."""
 
@@ -104,7 +109,7 @@ def compare(
     swapped = _nearest(reference, candidate, bindings, free=free) if wrong else None
     if swapped is None:
         return judged
-    other = _compare(reference, candidate, swapped, terms)
+    other = _compare(reference, candidate, swapped, replace(terms, by_weight=None))
     fits = all(d.verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED} for d in other.divergences)
     # Outputs without an order of their own are judged in the order of closest values.
     if free:
@@ -143,10 +148,12 @@ def _nearest(
 def _compare(
     reference: Comparand, candidate: Comparand, bindings: Sequence[Binding], terms: Terms
 ) -> Comparison:
-    divergences, rearranged, preliminary = [], {}, False
+    divergences, rearranged, preliminary, by_weight = [], {}, False, False
     for pair in bindings:
-        for left, right in _elements(reference, candidate, pair):
+        for left, right in element_pairs(reference, candidate, pair):
             judged = _settled_by_tails(reference, candidate, left, right, terms)
+            # Tails call nothing wrong but what a weight proves.
+            by_weight |= judged is not None and judged[0].verdict is Verdict.DIVERGENT
             if judged is None and terms.search:
                 judged = _differs_by_first_draws(reference, candidate, left, right, terms)
                 preliminary = preliminary or judged is not None
@@ -161,25 +168,8 @@ def _compare(
         rearranged=rearranged,
         bindings=tuple(bindings),
         preliminary=preliminary,
+        by_weight=by_weight,
     )
-
-
-def _elements(reference: Comparand, candidate: Comparand, pair: Binding) -> list[tuple[str, str]]:
-    """Return the pair itself, or the pairs of elements of two sequences, optionals or maps."""
-    left, right = _paths(reference, pair.reference), _paths(candidate, pair.candidate)
-    # Two empty or absent outputs are one pair as well.
-    paths = dict.fromkeys((*left, *right)) or [""]
-    return [(f"{pair.reference}{path}", f"{pair.candidate}{path}") for path in paths]
-
-
-def _paths(evaluated: Comparand, name: str) -> list[str]:
-    """Return the paths below a name: empty for a tensor, ``[0]`` or ``.keys`` inside others."""
-    # The oracle is not asked where the run suffices: both sides evaluate theirs at a time.
-    for outputs in (evaluated.runtime_outputs, evaluated.oracle_outputs):
-        seen = outputs()
-        if not isinstance(seen, IsomorphError):
-            return list(elements(name, seen))
-    return [""]
 
 
 def _judge_pair(
@@ -240,6 +230,9 @@ def _settled_by_tails(
         quick = replace(terms, allowance=False)
         verdict = _judge_once(*tails, left, right, quick)[0].verdict
         if verdict is Verdict.DIVERGENT and terms.search:
+            proven = _proven_by_weight(tails, left, right, terms)
+            if proven is not None:
+                return proven
             share_draws(reference, candidate)
         if verdict is not Verdict.EQUIVALENT:
             return None
@@ -251,6 +244,22 @@ def _settled_by_tails(
             return judged
         if not _look_closer(tails, judged[0], terms):
             return None
+
+
+def _proven_by_weight(
+    tails: Sequence[EvaluatedTail], left: str, right: str, terms: Terms
+) -> tuple[Divergence, Rearrangement | None] | None:
+    """Judge a pair whose graphs differ by one wrong weight; None where nothing proves that.
+
+    Both runs must be within the rounding of the tails: nothing but the graphs is wrong then.
+    """
+    if terms.by_weight is None or terms.budget(left, right) is not None:
+        return None
+    reference, candidate = tails
+    judged = _judge_once(reference, candidate, left, right, terms, by_own_rounding=True)
+    runs = judged[0].execution_reference, judged[0].execution_candidate
+    right_runs = all(run is not None and run.within for run in runs)
+    return judged if right_runs and graphs_differ(judged[0]) and terms.by_weight() else None
 
 
 def _look_closer(tails: Sequence[EvaluatedTail], judged: Divergence, terms: Terms) -> bool:

@@ -30,6 +30,11 @@ def beyond_doubt(divergence: Divergence, false_alarm: float, *, smooth: bool = F
     return all(_comfortable(part, false_alarm) for part in parts)
 
 
+def clearly_within(part: ErrorTerm, false_alarm: float) -> bool:
+    """Whether an error is within its budget, and more draws could not change that."""
+    return part.within and _comfortable(part, false_alarm)
+
+
 def allowance_settled(divergence: Divergence, false_alarm: float, *, smooth: bool) -> bool:
     """Whether more draws of re-rounded constants could not change the verdict."""
     part = divergence.translation

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.errors import IsomorphError
 from isomorph.core.model import Model, OutputOrder
 from isomorph.core.report import Binding, BoundBy
 from isomorph.measure.sample_stats import relative_error
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
+    from isomorph.measure.comparand import Comparand
 
 Flat = Mapping[str, "Array"]
 """Outputs by name; an element of a sequence or a map under its path."""
@@ -105,3 +107,23 @@ def _assigned(costs: Array) -> list[int]:
     at = np.arange(rows)
     same = bool(np.sum(scaled[at, as_it_stands]) <= np.sum(scaled[at, chosen]))
     return as_it_stands if same else chosen
+
+
+def element_pairs(
+    reference: Comparand, candidate: Comparand, pair: Binding
+) -> list[tuple[str, str]]:
+    """Return the pair itself, or the pairs of elements of two sequences, optionals or maps."""
+    left, right = _paths(reference, pair.reference), _paths(candidate, pair.candidate)
+    # Two empty or absent outputs are one pair as well.
+    paths = dict.fromkeys((*left, *right)) or [""]
+    return [(f"{pair.reference}{path}", f"{pair.candidate}{path}") for path in paths]
+
+
+def _paths(evaluated: Comparand, name: str) -> list[str]:
+    """Return the paths below a name: empty for a tensor, ``[0]`` or ``.keys`` inside others."""
+    # The oracle is not asked where the run suffices: both sides evaluate theirs at a time.
+    for outputs in (evaluated.runtime_outputs, evaluated.oracle_outputs):
+        seen = outputs()
+        if not isinstance(seen, IsomorphError):
+            return list(elements(name, seen))
+    return [""]
