@@ -1,6 +1,6 @@
 """How far noise moves every tensor: runs of an oracle of which only the sizes are kept.
 
-Done where the oracle is, so that of five traces one travels. Each draw is let go before the next.
+Done where the oracle is, so that of all traces one travels. Each draw is let go before the next.
 """
 
 from __future__ import annotations
