@@ -172,6 +172,11 @@ difference, so that the verdict is the same either way, and one finding less is 
 FIRST_DRAWS = 3
 """Enough where the error is far inside its budget, however imprecise the deviation is."""
 
+TAIL_DRAWS = 1
+"""Draws of the last nodes alone with which a check begins; more follow where an error is not within
+their budget beyond doubt. Beyond doubt accounts for how far so few draws overestimate a variance,
+and holds for one as for three: runs of ResNet-50 and of a small CNN use half of what it allows."""
+
 FURTHER_DRAWS = (5, DRAWS)
 """Draws where the first ones leave a doubt, and where these do. An error that is ten to a hundred
 times its budget is beyond doubt after five: what Student's distribution allows falls from 200 times

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.divergence import Divergence, ErrorTerm, Verdict
 from isomorph.core.errors import IsomorphError
-from isomorph.core.stated_numbers import SAMPLES_BY_BOTH
+from isomorph.core.stated_numbers import FIRST_DRAWS, SAMPLES_BY_BOTH
 from isomorph.measure.budget_check import judge
 from isomorph.measure.compare import Comparison
 from isomorph.measure.distance import is_inexact
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.measure.compare import Terms
     from isomorph.measure.evaluated_model import EvaluatedModel
+    from isomorph.measure.evaluated_tail import EvaluatedTail
     from isomorph.measure.spread import Spread
 
 
@@ -83,6 +84,16 @@ def judged_by_candidate(
     tail = candidate.tail()
     if tail is None:
         return None
+    found = _by_tail(reference, tail, bindings, terms)
+    if found is None and tail.draw_more(FIRST_DRAWS):
+        found = _by_tail(reference, tail, bindings, terms)
+    return found
+
+
+def _by_tail(
+    reference: EvaluatedModel, tail: EvaluatedTail, bindings: Sequence[Binding], terms: Terms
+) -> Comparison | None:
+    """Judge a sample by the draws that its tail has; None where they leave any doubt."""
     values = (reference.runtime_outputs(), tail.runtime_outputs(), tail.oracle_outputs())
     spreads = tail.rounding()
     found = []

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Binding
-from isomorph.core.stated_numbers import FURTHER_DRAWS, MANY_DRAWS
+from isomorph.core.stated_numbers import FIRST_DRAWS, FURTHER_DRAWS, MANY_DRAWS
 from isomorph.match.binding import PATH
 from isomorph.measure.absent_outputs import absent, misshapen, shape_of
-from isomorph.measure.comparand import Comparand, unmatched_constants
+from isomorph.measure.comparand import Comparand
 from isomorph.measure.draws_needed import (
     allowance_settled,
     beyond_doubt,
@@ -26,22 +26,26 @@ from isomorph.measure.integer_outputs import judged_as_integers
 from isomorph.measure.output_layout import (
     Arrangeable,
     rearranged_evidence,
-    rearranged_spread,
     rearrangement,
 )
 from isomorph.measure.output_order import element_pairs, nearest, unordered
-from isomorph.measure.parallel import allowances, evaluate_all, evaluate_tails
-from isomorph.measure.precision import jumps, lower_precision, quantized, requantized, widths
+from isomorph.measure.pair_evidence import (
+    agreed,
+    allowance_between,
+    dtype_of,
+    evidence_of,
+    intended_between,
+    moved_spread,
+)
+from isomorph.measure.parallel import evaluate_all, evaluate_tails
+from isomorph.measure.precision import jumps, lower_precision, quantized
 from isomorph.measure.shared_draws import share_draws
-from isomorph.measure.spread import Spread, merged
 from isomorph.measure.underflow import Underflow, explained, underflow
-from isomorph.measure.verdict import Evidence, Question, decide, graphs_differ
+from isomorph.measure.verdict import Question, decide, graphs_differ
 
 if TYPE_CHECKING:
     from isomorph.match.axis_layout import Rearrangement
     from isomorph.measure.evaluated_tail import EvaluatedTail
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,8 +231,7 @@ def _settled_by_tails(
         return None
     if terms.allowance:
         # What the rounding of the tails does not explain is left to the whole graphs.
-        quick = replace(terms, allowance=False)
-        verdict = _judge_once(*tails, left, right, quick)[0].verdict
+        verdict = _verdict_by_rounding(tails, left, right, terms)
         if verdict is Verdict.DIVERGENT and terms.search:
             proven = _proven_by_weight(tails, left, right, terms)
             if proven is not None:
@@ -239,11 +242,28 @@ def _settled_by_tails(
     while True:
         judged = _judge_once(*tails, left, right, terms)
         if judged[0].verdict is not Verdict.EQUIVALENT:
+            if any(_draw_first(tails)):
+                continue
             return None
         if beyond_doubt(judged[0], terms.false_alarm, smooth=True):
             return judged
         if not _look_closer(tails, judged[0], terms):
             return None
+
+
+def _verdict_by_rounding(
+    tails: tuple[EvaluatedTail, EvaluatedTail], left: str, right: str, terms: Terms
+) -> Verdict:
+    """Return the verdict without an allowance; the first draws decide what fewer do not settle."""
+    quick = replace(terms, allowance=False)
+    verdict = _judge_once(*tails, left, right, quick)[0].verdict
+    if verdict is not Verdict.EQUIVALENT and any(_draw_first(tails)):
+        verdict = _judge_once(*tails, left, right, quick)[0].verdict
+    return verdict
+
+
+def _draw_first(tails: Sequence[EvaluatedTail]) -> list[bool]:
+    return [tail.draw_more(FIRST_DRAWS) for tail in tails]
 
 
 def _proven_by_weight(
@@ -283,7 +303,7 @@ def _judge_once(
 ) -> tuple[Divergence, Rearrangement | None]:
     """Judge a pair; ``by_own_rounding``: the oracles by the rounding of float64 alone."""
     evaluate_all(reference, candidate)
-    ref, cand = _evidence(reference, left), _evidence(candidate, right)
+    ref, cand = evidence_of(reference, left), evidence_of(candidate, right)
     moved = None
     shapes = shape_of(ref), shape_of(cand)
     if shapes[0] is None or shapes[1] is None:
@@ -297,9 +317,9 @@ def _judge_once(
             return misshapen(left, right, shapes[0], shapes[1]), None
         cand = rearranged_evidence(moved, cand)
     else:
-        ref, cand = _agreed(reference, candidate, ref, cand)
+        ref, cand = agreed(reference, candidate, ref, cand)
     question = Question(
-        dtype=_dtype(ref, cand),
+        dtype=dtype_of(ref, cand),
         false_alarm=terms.false_alarm,
         lossy=bool(lower_precision(reference.model.graph, candidate.model.graph)),
         quantized=quantized(reference.model.graph) or quantized(candidate.model.graph),
@@ -307,90 +327,14 @@ def _judge_once(
         allowance=None
         if by_own_rounding
         else lambda: (
-            _allowance(reference, candidate, left, right, moved) if terms.allowance else None
+            allowance_between(reference, candidate, left, right, moved) if terms.allowance else None
         ),
-        intended=lambda: _intended(reference, candidate, left, right, moved),
-        held=lambda: held_spread(reference, candidate, (left, right), lambda e: _move(e, moved)),
+        intended=lambda: intended_between(reference, candidate, left, right, moved),
+        held=lambda: held_spread(
+            reference, candidate, (left, right), lambda e: moved_spread(e, moved)
+        ),
     )
     judged = decide(ref, cand, question)
     if question.budget is None:
         judged = judged_as_integers(judged, ref.run, cand.run, ref.rounding)
     return judged, moved
-
-
-def _evidence(evaluated: Comparand, name: str) -> Evidence:
-    rounding = _at(evaluated.rounding(), name)
-    return Evidence(
-        name=name,
-        run=_at(evaluated.runtime_outputs(), name),
-        oracle=_at(evaluated.oracle_outputs(), name),
-        rounding=rounding,
-        execution=_with_loss(evaluated, name, rounding),
-        recorded=evaluated.recorded,
-        unoptimized_outputs=lambda: _at(evaluated.unoptimized_outputs(), name),
-    )
-
-
-def execution_spread(evaluated: Comparand, name: str) -> Spread | None:
-    """Return how far a correct run may be from the oracle."""
-    return _with_loss(evaluated, name, _at(evaluated.rounding(), name))
-
-
-def _with_loss(evaluated: Comparand, name: str, rounding: Spread | None) -> Spread | None:
-    if rounding is None or not widths(evaluated.model.graph):
-        return rounding
-    return merged(rounding, _at(evaluated.execution_loss(), name))
-
-
-def _agreed(
-    reference: Comparand, candidate: Comparand, ref: Evidence, cand: Evidence
-) -> tuple[Evidence, Evidence]:
-    """Take decisions that rounding leaves open the same way on both sides, if possible."""
-
-    def toward(side: Comparand, own: Evidence, other: Evidence) -> Evidence:
-        if own.oracle is None or other.compared is None:
-            return own
-        return replace(
-            own, agreed=_at(side.oracle_outputs_toward({own.name: other.compared}), own.name)
-        )
-
-    cand = toward(candidate, cand, ref)
-    return toward(reference, ref, cand), cand
-
-
-def _allowance(
-    reference: Comparand, candidate: Comparand, left: str, right: str, moved: Rearrangement | None
-) -> Spread | None:
-    here, there = reference.model.graph, candidate.model.graph
-    constants = unmatched_constants(here, there), unmatched_constants(there, here)
-    allowances(reference, candidate, *constants)
-    ref = _at(reference.allowance(constants[0]), left)
-    cand = _at(candidate.allowance(constants[1]), right)
-    return merged(ref, _move(cand, moved))
-
-
-def _intended(
-    reference: Comparand, candidate: Comparand, left: str, right: str, moved: Rearrangement | None
-) -> Spread | None:
-    """Return the intended loss: the candidate's, and the reference's where both are quantized."""
-    lost = _move(_at(candidate.intended_loss(), right), moved)
-    if not requantized(reference.model.graph, candidate.model.graph):
-        return lost
-    # Both may have been made from the same numbers, each with its own rounding.
-    return merged(_at(reference.intended_loss(), left), lost)
-
-
-def _move(spread: Spread | None, moved: Rearrangement | None) -> Spread | None:
-    return spread if spread is None or moved is None else rearranged_spread(moved, spread)
-
-
-def _at(values: Mapping[str, _T] | IsomorphError, name: str) -> _T | None:
-    return None if isinstance(values, IsomorphError) else values.get(name)
-
-
-def _dtype(reference: Evidence, candidate: Evidence) -> str:
-    """Return the type of the candidate's run, or else of the reference's."""
-    for shown in (candidate.run, reference.run):
-        if shown is not None:
-            return "string" if shown.dtype.kind in "OUS" else str(shown.dtype)
-    return "float32"

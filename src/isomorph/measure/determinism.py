@@ -10,8 +10,8 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.ops import RANDOM
 from isomorph.core.report import Finding, FindingEffect, FindingStatus
 from isomorph.measure.budget_check import explained_by_rounding
-from isomorph.measure.compare import execution_spread
 from isomorph.measure.distance import differs
+from isomorph.measure.pair_evidence import execution_spread
 from isomorph.measure.spread import FALSE_ALARM
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import numpy as np
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import TAIL_ENTRY_BYTES
 from isomorph.core.memory import share_of_memory
-from isomorph.core.stated_numbers import FIRST_DRAWS, FURTHER_DRAWS
+from isomorph.core.stated_numbers import FIRST_DRAWS, FURTHER_DRAWS, TAIL_DRAWS
 from isomorph.core.trace import Noise
 from isomorph.measure.noise_draws import NoiseDraws
 from isomorph.measure.spread import Spread, finite_where
@@ -37,7 +37,7 @@ class EvaluatedTail:
     entering: Arrays
     """The oracle's values where the tail begins."""
     recorded: bool = False
-    draws: int = FIRST_DRAWS
+    draws: int = TAIL_DRAWS
     allowance_draws: int = FIRST_DRAWS
     whole_allowance: bool = False
     _spreading: dict[str, NoiseDraws] = field(default_factory=dict)
@@ -118,7 +118,7 @@ class EvaluatedTail:
 
     def draw_further(self) -> bool:
         """Use the next larger number of draws; False if there is none."""
-        return any(self.draw_more(draws) for draws in FURTHER_DRAWS)
+        return any(self.draw_more(draws) for draws in (FIRST_DRAWS, *FURTHER_DRAWS))
 
     def draw_wider(self) -> bool:
         """Return False: wider noise is for graphs that jump, which have no tail."""

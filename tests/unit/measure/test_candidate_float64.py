@@ -9,7 +9,7 @@ import pytest
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import RuntimeFailedError
 from isomorph.core.report import Binding
-from isomorph.core.stated_numbers import SAMPLES_BY_BOTH
+from isomorph.core.stated_numbers import FIRST_DRAWS, SAMPLES_BY_BOTH
 from isomorph.measure.candidate_float64 import Trust, judged_by_candidate
 from isomorph.measure.compare import Comparison, Terms
 from isomorph.measure.output_layout import Arrangeable
@@ -29,7 +29,9 @@ def spread(**words):
     return Spread(**(known | {"freedom": 24.0, "lower_bound": True} | words))
 
 
-def judged(*, reference=RUN, run=RUN, oracle=ORACLE, moved=None, terms=TERMS):
+def judged(*, reference=RUN, run=RUN, oracle=ORACLE, moved=None, more=None, terms=TERMS):
+    """``more`` is the spread of further draws, where there are any."""
+
     def outputs(name, value):
         return lambda: value if isinstance(value, Exception) else {name: value}
 
@@ -38,10 +40,25 @@ def judged(*, reference=RUN, run=RUN, oracle=ORACLE, moved=None, terms=TERMS):
         oracle_outputs=outputs("z", oracle),
         rounding=outputs("z", moved or spread()),
     )
+
+    def draw_more(draws):
+        assert draws == FIRST_DRAWS
+        if more is not None:
+            tail.rounding = outputs("z", more)
+        return more is not None
+
+    tail.draw_more = draw_more
     return judged_by_candidate(
         SimpleNamespace(runtime_outputs=outputs("y", reference)),
         SimpleNamespace(tail=lambda: tail), BINDING, terms,
     )  # fmt: skip
+
+
+def test_more_draws_settle_what_one_leaves_in_doubt():
+    off = {"reference": (RUN + 1.2 * DEVIATION).astype(np.float32), "moved": spread(draws=1)}
+    assert judged(**off) is None
+    assert judged(**off, more=spread()) is not None
+    assert judged(reference=moved_at_one_place(RUN), moved=spread(draws=1), more=spread()) is None
 
 
 def moved_at_one_place(values):

@@ -53,6 +53,33 @@ def test_the_tail_settles_a_faithful_pair(tmp_path):
         assert part.within
 
 
+def test_draws_of_the_tail_begin_with_one_and_grow_while_a_doubt_is_left(tmp_path, monkeypatch):
+    drawn = []
+
+    def never(divergence, *_, **__):
+        if divergence.observed.budget.lower_bound:
+            drawn.append(divergence.observed.budget.draws)
+        return False
+
+    monkeypatch.setattr(compare, "beyond_doubt", never)
+    monkeypatch.setattr(compare, "settled_but_for_translation", lambda *_: False)
+    _judged(tmp_path)
+    assert list(dict.fromkeys(drawn)) == [1, 3, 5, 10]
+
+
+def test_a_single_draw_calls_nothing_wrong(tmp_path, monkeypatch):
+    drawn, judge = [], compare._judge_once
+
+    def judged(*given, **words):
+        found = judge(*given, **words)
+        drawn.append((found[0].verdict, found[0].observed.budget.draws))
+        return found
+
+    monkeypatch.setattr(compare, "_judge_once", judged)
+    _judged(tmp_path, lambda i, weight: weight[::-1].copy() if i == 2 else weight, locate=False)
+    assert drawn[:2] == [(Verdict.DIVERGENT, 1), (Verdict.DIVERGENT, 3)]
+
+
 def test_a_fault_is_judged_by_the_whole(tmp_path):
     def exchanged(i, weight):
         return weight[::-1].copy() if i == 2 else weight
