@@ -204,13 +204,12 @@ class _PairCheck:
         self, sample: Sample, sides: tuple[EvaluatedModel, EvaluatedModel], earlier: _Earlier
     ) -> _Earlier:
         log, loss = self.log, earlier.loss
-        search = log.options.locate and not earlier.located
         proof = WeightProof(self.weights, sides, earlier.outputs, self.terms.false_alarm)
         with phase("compare"):
             terms = replace(
                 self.terms,
                 decided=known_to_differ(log.summary),
-                search=search,
+                search=log.options.locate and not earlier.located,
                 by_weight=(lambda: proof.holds) if weights_decide(log.options) else None,
             )
             comparison = compare(*sides, earlier.outputs, terms)
@@ -222,11 +221,12 @@ class _PairCheck:
             comparison = loss.comparison or comparison
         add_comparison(log, comparison, earlier.outputs)
         self.sizes.note(sample, comparison.divergences)
-        if comparison.by_weight:
+        by_weight = comparison.by_weight and comparison.order is None
+        if by_weight and not earlier.located:
             log.add(weight_outcome(comparison, proof))
         located = locate_once(
             log, self.collectors, sides, comparison, self.terms,
-            hidden=loss.hidden or found, done=earlier.located or comparison.by_weight,
+            hidden=loss.hidden or found, done=earlier.located or by_weight,
         )  # fmt: skip
         earlier = replace(earlier, outputs=comparison.bindings, loss=loss, located=located)
         earlier = self._probe(sides, comparison, earlier)

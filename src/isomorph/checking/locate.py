@@ -57,7 +57,7 @@ def weights_decide(options: CheckConfig) -> bool:
     Not where tensors are to be shown, nor where the question is about the given inputs alone.
     """
     shown = options.align or options.profile is not False
-    return not (shown or options.only_given or options.budgets)
+    return options.locate and not (shown or options.only_given or options.budgets)
 
 
 def weight_outcome(comparison: Comparison, proof: WeightProof) -> Outcome:

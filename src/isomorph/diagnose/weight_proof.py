@@ -99,9 +99,8 @@ class WeightProof:
     def _share(self, readers: ReplacedReaders) -> float | None:
         """Return the share of the error that right weights remove; None unless they remove all."""
         reference, candidate = self._sides
-        expected, actual, tail = (
-            reference.oracle_outputs(), candidate.oracle_outputs(), reference.tail()
-        )  # fmt: skip
+        expected, actual = reference.oracle_outputs(), candidate.oracle_outputs()
+        tail = reference.tail()
         spreads = tail.rounding() if tail is not None else {}
         if isinstance(expected, IsomorphError) or isinstance(actual, IsomorphError):
             return None
@@ -143,8 +142,8 @@ class WeightProof:
         if not right.shape == wrong.shape == corrected.shape:
             return None
         term = judge(
-            corrected, right, spread, dtype="float32", derivation=ROUNDING, flushed=False,
-            false_alarm=self._false_alarm,
+            corrected, right, spread, dtype=str(right.dtype), derivation=ROUNDING, stored=False,
+            flushed=False, false_alarm=self._false_alarm,
         )  # fmt: skip
         if not clearly_within(term, self._false_alarm):
             return None

@@ -232,22 +232,29 @@ def _settled_by_tails(
     if terms.allowance:
         # What the rounding of the tails does not explain is left to the whole graphs.
         verdict = _verdict_by_rounding(tails, left, right, terms)
-        if verdict is Verdict.DIVERGENT and terms.search:
+        if verdict is Verdict.DIVERGENT:
             proven = _proven_by_weight(tails, left, right, terms)
             if proven is not None:
                 return proven
-            share_draws(reference, candidate)
+            if terms.search:
+                share_draws(reference, candidate)
         if verdict is not Verdict.EQUIVALENT:
             return None
+    return _within_tails(tails, left, right, terms)
+
+
+def _within_tails(
+    tails: tuple[EvaluatedTail, EvaluatedTail], left: str, right: str, terms: Terms
+) -> tuple[Divergence, Rearrangement | None] | None:
+    """Judge a pair by as many draws as leave no doubt; None where it is not within or one stays."""
     while True:
         judged = _judge_once(*tails, left, right, terms)
         if judged[0].verdict is not Verdict.EQUIVALENT:
-            if any(_draw_first(tails)):
-                continue
-            return None
-        if beyond_doubt(judged[0], terms.false_alarm, smooth=True):
+            if not any(_draw_first(tails)):
+                return None
+        elif beyond_doubt(judged[0], terms.false_alarm, smooth=True):
             return judged
-        if not _look_closer(tails, judged[0], terms):
+        elif not _look_closer(tails, judged[0], terms):
             return None
 
 

@@ -129,3 +129,20 @@ def test_weights_that_cannot_be_read_prove_nothing(searches, monkeypatch):
     report = checked(network(one_number))
     assert report.findings[0].node == "gemm3"
     assert searches
+
+
+def test_every_generated_input_is_judged_by_the_weight_and_the_node_is_named_once(searches):
+    report = isomorph.check(network(), network(one_number), in_process=True)
+    assert len(report.inputs) > 1
+    assert [each.code for each in report.findings].count("GUILTY_NODE") == 1
+    assert all(each.rounding.budget.lower_bound for each in report.outputs)
+    assert not searches
+
+
+def test_a_quick_check_compares_no_weights(searches, monkeypatch):
+    def compared(_):
+        raise AssertionError("weights were compared")
+
+    monkeypatch.setattr(ComparedWeights, "differences", property(compared))
+    assert checked(network(one_number), quick=True).verdict == "divergent"
+    assert not searches
