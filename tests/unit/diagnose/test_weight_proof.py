@@ -15,18 +15,23 @@ INPUTS = {"x": np.random.default_rng(1).normal(size=(3, SIZE)).astype(np.float32
 
 
 def network(change=None, *, slope=0.1):
-    """Eight dense layers with biases; ``change`` edits the weights by name."""
+    """Eight dense layers with biases, and one beside the first; ``change`` edits the weights."""
     drawn = np.random.default_rng(0)
     stored = {}
     for n in range(LAYERS):
         weight = drawn.normal(size=(SIZE, SIZE)) / np.sqrt(SIZE)
         stored[f"w{n}"] = weight.astype(np.float32)
         stored[f"b{n}"] = drawn.normal(size=SIZE).astype(np.float32)
+    stored["beside"] = (drawn.normal(size=(SIZE, SIZE)) / np.sqrt(SIZE)).astype(np.float32)
     if change is not None:
         change(stored)
-    nodes, last = [], "x"
+    nodes = [helper.make_node("MatMul", ["x", "beside"], ["side"], name="beside")]
+    last = "x"
     for n in range(LAYERS):
         end = "y" if n == LAYERS - 1 else f"t{n}"
+        if n == 1:
+            nodes.append(helper.make_node("Add", [last, "side"], ["sum"], name="sum"))
+            last = "sum"
         inputs = [last, f"w{n}", f"b{n}"]
         nodes.append(helper.make_node("Gemm", inputs, [f"g{n}"], name=f"gemm{n}"))
         alpha = slope if n == 5 else 0.1
@@ -55,6 +60,11 @@ def two_constants_of_one_node(stored):
 def two_nodes(stored):
     stored["w2"][0, 0] += 0.25
     stored["w4"][1, 1] += 0.25
+
+
+def two_nodes_side_by_side(stored):
+    stored["w0"][0, 0] += 0.25
+    stored["beside"][1, 1] += 0.25
 
 
 @pytest.fixture
@@ -103,9 +113,13 @@ def test_a_wrong_weight_beside_another_fault_is_searched_for(searches):
     assert searches
 
 
-def test_wrong_weights_of_several_nodes_are_searched_for(searches):
-    report = checked(network(two_nodes))
-    assert {each.node for each in report.findings} == {"gemm2", "gemm4"}
+@pytest.mark.parametrize(
+    ("change", "faulty"),
+    [(two_nodes, {"gemm2", "gemm4"}), (two_nodes_side_by_side, {"gemm0", "beside"})],
+)
+def test_wrong_weights_of_several_nodes_are_searched_for(searches, change, faulty):
+    report = checked(network(change))
+    assert {each.node for each in report.findings} == faulty
     assert searches
 
 
