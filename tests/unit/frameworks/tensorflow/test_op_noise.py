@@ -15,11 +15,11 @@ ENDS = np.array([-(2**31), -7, -1, 0, 1, 3, 2**31 - 1])
 def test_counters_are_what_tensorflow_makes_of_them(op, dtype, monkeypatch):
     left, right = ENDS.astype(dtype)[:, None], ENDS.astype(dtype)
     call = Call(op=op, attributes={"T": dtype})
-    (ours,) = op_noise.moved_as_declared(call, left, right)
+    (found,) = op_noise.moved_as_declared(call, left, right)
     monkeypatch.setattr(op_noise, "COUNTED", {})
-    (theirs,) = op_noise.moved_as_declared(call, left, right)
-    assert ours.dtype == theirs.dtype
-    assert np.array_equal(ours, theirs)
+    (native,) = op_noise.moved_as_declared(call, left, right)
+    assert found.dtype == native.dtype
+    assert np.array_equal(found, native)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "uint8"])
@@ -27,8 +27,8 @@ def test_counters_are_what_tensorflow_makes_of_them(op, dtype, monkeypatch):
 def test_filled_tensors_are_what_tensorflow_makes_of_them(op, dtype, monkeypatch):
     call = Call(op=op, attributes={"T": dtype})
     given = np.arange(6).reshape(2, 3).astype(dtype)
-    (ours,) = op_noise.moved_as_declared(call, given)
+    (found,) = op_noise.moved_as_declared(call, given)
     monkeypatch.setattr(op_noise, "FILLED", {})
-    (theirs,) = op_noise.moved_as_declared(call, given)
-    assert ours.dtype == theirs.dtype
-    assert np.array_equal(ours, theirs)
+    (native,) = op_noise.moved_as_declared(call, given)
+    assert found.dtype == native.dtype
+    assert np.array_equal(found, native)
