@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from isomorph.version import VERSION as __version__  # noqa: N811
 
 if TYPE_CHECKING:
-    from isomorph.api import check, convert, extract, fix, inspect, lint, run, trace
+    from isomorph.api import check, convert, extract, fix, inspect, lint, ranges, run, trace
     from isomorph.api.options import (
         CheckOptions,
         ConvertOptions,
@@ -41,6 +41,7 @@ _HOME = {
     "inspect": "isomorph.api",
     "lint": "isomorph.api",
     "op": "isomorph.kernels.custom",
+    "ranges": "isomorph.api",
     "run": "isomorph.api",
     "trace": "isomorph.api",
 }
@@ -63,6 +64,7 @@ __all__ = [
     "inspect",
     "lint",
     "op",
+    "ranges",
     "run",
     "trace",
 ]

@@ -15,6 +15,7 @@ from isomorph.api.options import (
     PairOptions,
     RuntimeOptions,
 )
+from isomorph.api.ranges import ranges
 from isomorph.api.run import run
 from isomorph.api.trace import trace
 
@@ -33,6 +34,7 @@ __all__ = [
     "fix",
     "inspect",
     "lint",
+    "ranges",
     "routes",
     "run",
     "trace",

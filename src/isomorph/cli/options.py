@@ -89,6 +89,21 @@ def budgets(words: Sequence[str] | None) -> dict[str, float]:
     return stated
 
 
+def ranges(words: Sequence[str] | None) -> dict[str, tuple[float, float]]:
+    """The least and largest number of an input by its name; without a name, of all others."""
+    stated: dict[str, tuple[float, float]] = {}
+    for word in words or ():
+        name, _, pair = word.rpartition("=")
+        try:
+            low, high = (float(number) for number in pair.split(":"))
+        except ValueError:
+            low = high = math.nan
+        if not (math.isfinite(low) and math.isfinite(high) and low <= high) or name in stated:
+            raise _bad("--range", word, "INPUT=LOW:HIGH, each input once")
+        stated[name] = low, high
+    return stated
+
+
 def memory_bytes(word: str | None) -> int | None:
     """``4GiB``, ``512M`` or plain bytes; a unit without the i is a power of 1000."""
     if word is None:
@@ -204,6 +219,10 @@ Budget = Annotated[
     Option(
         "--budget", metavar="[OUTPUT=]NUMBER", help="An absolute budget of your own.", parse=budgets
     ),
+]
+Range = Annotated[
+    list[str] | None,
+    Option("--range", metavar="[INPUT=]LOW:HIGH", help="The numbers that an input may hold."),
 ]
 BindInput = Annotated[
     list[str] | None,

@@ -180,6 +180,19 @@ def counts_freely(graph: Graph, tensor: str) -> bool:
     return bound is None and not _is_mask(graph, tensor, bound) and _steps(graph, tensor) is None
 
 
+def holds_mask(graph: Graph, tensor: str) -> bool:
+    """Whether an input of integers keeps and hides elements."""
+    return _is_mask(graph, tensor, table_size(graph, tensor))
+
+
+def longest_length(graph: Graph, tensor: str) -> int | None:
+    """Return the longest length that an input may hold, 0 where the graph states no number.
+
+    None where the input holds no lengths.
+    """
+    return _steps(graph, tensor)
+
+
 def _is_mask(graph: Graph, tensor: str, bound: int | None) -> bool:
     return "mask" in tensor.lower() or (bound is None and hidden_by(graph, tensor) is not None)
 

@@ -1,0 +1,100 @@
+"""Operators whose results are bounded whatever they are applied to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.bounds.interval import Interval, clean, unbounded, within
+
+if TYPE_CHECKING:
+    from isomorph.bounds.interval import Array
+    from isomorph.bounds.node_inputs import NodeInputs
+
+_ROUNDINGS = 8.0
+"""Roundings in a row of one normalization: differences, squares, a mean, a sum, a root, a quotient,
+a product and a sum."""
+
+
+def normalization(inputs: NodeInputs) -> Sequence[Interval]:
+    """A deviation over the root of the mean square: at most √n, times a factor, plus an offset."""
+    if not inputs.attribute("use_input_stats", default=True):
+        return [unbounded(shape) for shape in inputs.shapes]
+    data = inputs.interval(0)
+    if data is None:
+        return [unbounded(shape) for shape in inputs.shapes]
+    epsilon = float(inputs.attribute("epsilon", "eps", default=0.0) or 0.0)
+    share = _largest_share(inputs, data, epsilon)
+    shape = inputs.shapes[0]
+    factor, offset = (_parameter(inputs, place, shape) for place in (1, 2))
+    size = np.broadcast_to(share * factor, shape) if factor is not None else np.full(shape, share)
+    if offset is not None:
+        size = size + offset
+    terms = _ROUNDINGS + math.prod(data.shape)
+    results = [inputs.rounding.results(clean(-size, size), size, terms)]
+    for extra in inputs.shapes[1:]:
+        # The mean, and one over the deviation.
+        most = max(abs(data.least), abs(data.most), 1.0 / math.sqrt(epsilon) if epsilon else np.inf)
+        results.append(inputs.rounding.results(within(extra, -most, most), terms=terms))
+    return results
+
+
+def _largest_share(inputs: NodeInputs, data: Interval, epsilon: float) -> float:
+    """√n of the elements that are normalized together, or less where they hardly differ."""
+    weight = inputs.runs.sample.get(inputs.node.input(1))
+    count = math.prod(data.shape)
+    if inputs.node.op in {"LayerNormalization", "RMSNormalization"} and weight is not None:
+        count = int(np.size(weight))
+    elif inputs.attribute("normalized_shape") is not None:
+        count = math.prod(inputs.attribute("normalized_shape"))
+    elif inputs.node.op == "InstanceNormalization":
+        count = math.prod(data.shape[1:])
+    share = math.sqrt(max(1, count))
+    centered = inputs.node.op != "RMSNormalization"
+    reach = data.most - data.least if centered else max(abs(data.most), abs(data.least))
+    return min(share, reach / math.sqrt(epsilon)) if epsilon > 0.0 else share
+
+
+def _parameter(inputs: NodeInputs, place: int, shape: tuple[int, ...]) -> Array | None:
+    """The size of the factor or the offset of each element; of all, where they do not line up."""
+    if not inputs.node.input(place):
+        return None
+    interval, value = inputs.interval(place), inputs.known(place)
+    if interval is not None:
+        size = interval.magnitude
+    elif value is not None and value.dtype.kind == "f":
+        size = np.abs(value) * (1.0 + inputs.rounding.stored) + inputs.rounding.least
+    else:
+        return np.asarray(np.inf)
+    trailing = shape[len(shape) - size.ndim :] == size.shape
+    if trailing and inputs.node.op in {"LayerNormalization", "RMSNormalization"}:
+        return size
+    return np.asarray(np.max(size, initial=0.0))
+
+
+def attention(inputs: NodeInputs) -> Sequence[Interval]:
+    """Means of values, weighted by shares of one: within the values; zero where all are masked."""
+    queries, values = inputs.interval(0), inputs.interval(2)
+    if queries is None or values is None or len(queries.shape) != len(values.shape):
+        return [unbounded(shape) for shape in inputs.shapes]
+    earlier = [inputs.interval(place) for place in range(3, len(inputs.node.inputs))]
+    least = min(0.0, values.least, *(each.least for each in earlier if each is not None), 0.0)
+    most = max(0.0, values.most, *(each.most for each in earlier if each is not None), 0.0)
+    known = [inputs.known(place) for place in range(4, len(inputs.node.inputs))]
+    for value in known:
+        if value is not None and value.dtype.kind == "f" and value.size:
+            least, most = min(least, float(value.min())), max(most, float(value.max()))
+    terms = float(math.prod(values.shape))
+    first = inputs.rounding.results(within(inputs.shapes[0], least, most), terms=terms)
+    return [first, *(unbounded(shape) for shape in inputs.shapes[1:])]
+
+
+def unit_vectors(inputs: NodeInputs) -> Sequence[Interval]:
+    """Vectors of length one."""
+    terms = float(math.prod(inputs.first.shape))
+    return [
+        inputs.rounding.results(within(shape, -1.0, 1.0), terms=terms) for shape in inputs.shapes
+    ]

@@ -1,0 +1,292 @@
+"""The range of every tensor of a model: bounds, measured values, and inputs that overflow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.bounds.boxes import bounds_by_parts
+from isomorph.bounds.interval import within
+from isomorph.bounds.measured import MeasuredRanges
+from isomorph.bounds.rounding import largest, overflow_begins
+from isomorph.bounds.sample_values import SampleValues
+from isomorph.bounds.walk import GraphWalk, TensorBounds, float_tensors, moving_tensors
+from isomorph.core.limits import noted_limits
+from isomorph.core.ranges import (
+    InputRange,
+    OpenReason,
+    OverflowInput,
+    Ranges,
+    RangeStatus,
+    TensorRange,
+)
+from isomorph.core.report import Skipped
+from isomorph.core.search_limits import RANGE_SAMPLES, SEARCHED_TENSORS
+from isomorph.inputs.extreme_search import search
+from isomorph.oracle.dtypes import is_float
+from isomorph.version import VERSION
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Graph, Node
+    from isomorph.core.trace import Array
+    from isomorph.inputs.input_space import InputSpace
+    from isomorph.sessions.model_handle import ModelHandle
+
+_CORNERS = (1.0, 0.0, 0.5)
+"""Shares of elements at the ends of their ranges, in the inputs that are drawn."""
+_INT8_STEPS = 127.0
+
+
+@dataclass(kw_only=True)
+class RangeAnalysis:
+    """One model, the ranges of its inputs, and samples within them.
+
+    ``samples`` have words for how each was made; the first one fixes the shapes.
+    """
+
+    handle: ModelHandle
+    space: InputSpace
+    samples: Sequence[tuple[Mapping[str, Array], str]]
+    target: str | None = None
+    seed: int = 0
+    on_progress: Callable[[str, str], None] | None = None
+    _nodes: dict[str, Node] = field(default_factory=dict)
+
+    def ranges(self) -> Ranges:
+        """The answer, with the limits that were hit."""
+        with noted_limits() as noted:
+            found = self._ranges()
+        skipped = tuple(Skipped(what=each.left_out, why=each.why) for each in noted)
+        return Ranges(**{**found, "skipped": skipped})  # type: ignore[arg-type]
+
+    def _ranges(self) -> dict[str, object]:
+        graph, session = self.handle.model.graph, self.handle.oracle()
+        self._nodes = {out: node for node in graph.nodes for out in node.outputs if out}
+        self._report("bound", "")
+        first = self.space.fitted(self.samples[0][0])
+        sample = SampleValues(graph, session, first, moving_tensors(graph))
+        walk = GraphWalk(graph=graph, session=session, sample=sample, target=self.target)
+        box = {each.name: within(each.shape, each.lower, each.upper)
+               for each in self.space.variables}  # fmt: skip
+        names = [name for name in float_tensors(graph, sample) if name in walk.moving]
+        limits = {name: self._largest(graph, name) for name in names}
+        bounds, boxes = bounds_by_parts(walk, box, limits, self.space)
+        measured = MeasuredRanges(
+            session=session,
+            names=names,
+            bytes_each=8 * sum(int(np.prod(np.shape(sample[name]))) for name in names),
+        )
+        self._measure(measured)
+        self._search(measured, bounds, limits)
+        tensors = [self._tensor(graph, name, sample, bounds[name], measured) for name in names]
+        tensors += self._constants(graph, walk, sample)
+        overflows = self._overflows(tensors, measured)
+        return {
+            "model": self.handle.summary,
+            "target": self.target,
+            "largest": largest(str(self.target)) if is_float(self.target) else None,
+            "inputs": tuple(_input_range(each) for each in self.space.variables),
+            "tensors": tuple(tensors),
+            "overflows": overflows,
+            "seed": self.seed,
+            "evaluations": measured.runs,
+            "boxes": boxes,
+            "version": VERSION,
+        }
+
+    def _largest(self, graph: Graph, name: str) -> float:
+        """The largest number that a tensor may hold; infinite where a scale follows the bound."""
+        declared = graph.declared_dtype(name)
+        if is_float(self.target):
+            return largest(str(self.target))
+        if self.target is not None:
+            return float(np.finfo(np.float64).max)
+        return largest(str(declared) if is_float(declared) else "float32")
+
+    def _measure(self, measured: MeasuredRanges) -> None:
+        """Run the given samples and drawn ones."""
+        self._report("measure", f"{len(self.samples) + RANGE_SAMPLES} inputs")
+        random = np.random.default_rng([self.seed, 0])
+        samples = [(self.space.fitted(feeds), words) for feeds, words in self.samples]
+        for place in range(RANGE_SAMPLES):
+            share = _CORNERS[place % len(_CORNERS)]
+            words = f"drawn, {share:.0%} of the elements at the ends of their ranges"
+            samples.append((self.space.drawn(random, corners=share), words))
+        for end in ("lower", "upper"):
+            feeds = {each.name: each.typed(np.full(each.shape, getattr(each, end)))
+                     for each in self.space.variables}  # fmt: skip
+            samples.append((feeds, f"every element at its {end} end"))
+        measured.measure(samples)
+
+    def _search(
+        self,
+        measured: MeasuredRanges,
+        bounds: Mapping[str, TensorBounds],
+        limits: Mapping[str, float],
+    ) -> None:
+        """Search for inputs on which tensors overflow whose bounds allow it."""
+        if not is_float(self.target) and self.target is not None:
+            return
+        undecided = [
+            name for name, limit in limits.items()
+            if not _inside(bounds[name], limit) and not self._overflowed(name, measured)
+        ]  # fmt: skip
+        if len(undecided) < len(limits) and any(self._overflowed(n, measured) for n in limits):
+            # What is behind an overflow is of no use before it is repaired.
+            return
+        undecided.sort(key=lambda name: -measured.magnitude(name) / limits[name])
+        for place, name in enumerate(SEARCHED_TENSORS.first(undecided)):
+            self._report("search", name)
+            random = np.random.default_rng([self.seed, 1, place])
+            start = [(feeds, measured.magnitude(name)) for feeds in self._starts(name, measured)]
+            search(
+                self.space,
+                start,
+                lambda inputs, name=name: measured.magnitudes(name, inputs),  # type: ignore[misc]
+                random,
+                enough=self._beginning(name, limits[name]),
+            )
+            if self._overflowed(name, measured):
+                # One input usually overflows several tensors: every one is measured on it.
+                measured.measure([(measured.extremes[name][0], f"search for {name}")])
+                break
+
+    def _starts(self, name: str, measured: MeasuredRanges) -> list[Mapping[str, Array]]:
+        known = measured.extremes.get(name)
+        return [known[0]] if known is not None else [self.space.fitted(self.samples[0][0])]
+
+    def _beginning(self, name: str, limit: float) -> float:
+        return overflow_begins(str(self.target)) if self.target is not None else limit
+
+    def _overflowed(self, name: str, measured: MeasuredRanges) -> bool:
+        if self.target is not None and not is_float(self.target):
+            return False
+        declared = self.handle.model.graph.declared_dtype(name)
+        dtype = self.target or (str(declared) if is_float(declared) else "float32")
+        return measured.magnitude(name) >= overflow_begins(dtype)
+
+    def _tensor(
+        self,
+        graph: Graph,
+        name: str,
+        sample: Mapping[str, Array],
+        bounds: TensorBounds,
+        measured: MeasuredRanges,
+    ) -> TensorRange:
+        node = self._nodes.get(name)
+        limit = self._largest(graph, name)
+        reason = bounds.reason
+        if self._overflowed(name, measured):
+            status, reason = RangeStatus.OVERFLOW, None
+        elif _inside(bounds, limit):
+            status, reason = RangeStatus.SAFE, None
+        else:
+            status, reason = RangeStatus.OPEN, reason or OpenReason.TOO_WIDE
+        low, high = measured.lower.get(name, math.nan), measured.upper.get(name, math.nan)
+        reach = max(abs(bounds.lower), abs(bounds.upper))
+        is_int8 = self.target == "int8"
+        return TensorRange(
+            name=name,
+            node=node.name if node is not None else None,
+            op=node.op if node is not None else None,
+            dtype=graph.declared_dtype(name),
+            shape=tuple(np.shape(sample[name])),
+            lower=bounds.lower,
+            upper=bounds.upper,
+            measured_lower=low,
+            measured_upper=high,
+            status=status,
+            reason=reason,
+            scale=reach / _INT8_STEPS if is_int8 and math.isfinite(reach) else None,
+            measured_scale=measured.magnitude(name) / _INT8_STEPS if is_int8 else None,
+        )
+
+    def _constants(
+        self, graph: Graph, walk: GraphWalk, sample: Mapping[str, Array]
+    ) -> list[TensorRange]:
+        """Stored tensors, and what follows from them alone, that a float type cannot hold."""
+        if not is_float(self.target):
+            return []
+        target, found = str(self.target), []
+        names = dict.fromkeys(
+            name for node in graph.nodes if set(node.outputs) & walk.moving for name in node.inputs
+            if name and name not in walk.moving
+        )  # fmt: skip
+        for name in names:
+            value = sample.get(name)
+            if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or not value.size:
+                continue
+            finite = value[np.isfinite(value)]
+            if not finite.size or np.abs(finite).max() < overflow_begins(target):
+                continue
+            low, high = float(finite.min()), float(finite.max())
+            node = self._nodes.get(name)
+            found.append(
+                TensorRange(
+                    name=name,
+                    node=node.name if node is not None else None,
+                    op=node.op if node is not None else "Constant",
+                    dtype=walk.declared(name),
+                    shape=tuple(value.shape),
+                    lower=low,
+                    upper=high,
+                    measured_lower=low,
+                    measured_upper=high,
+                    status=RangeStatus.OVERFLOW,
+                )
+            )
+        return found
+
+    def _overflows(
+        self, tensors: Sequence[TensorRange], measured: MeasuredRanges
+    ) -> tuple[OverflowInput, ...]:
+        """The input of the first tensor that overflows."""
+        wrong = [each for each in tensors if each.status is RangeStatus.OVERFLOW
+                 and each.name in measured.extremes]  # fmt: skip
+        if not wrong:
+            return ()
+        first = wrong[0]
+        feeds, recipe = measured.extremes[first.name]
+        return (
+            OverflowInput(
+                tensor=first.name,
+                node=first.node,
+                op=first.op,
+                value=_signed_extreme(first),
+                run_value=None,
+                narrow_result=None,
+                recipe=f"{recipe}, seed {self.seed}",
+                inputs=dict(feeds),
+            ),
+        )
+
+    def _report(self, phase: str, detail: str) -> None:
+        if self.on_progress is not None:
+            self.on_progress(phase, detail)
+
+
+def _signed_extreme(tensor: TensorRange) -> float:
+    low, high = tensor.measured_lower, tensor.measured_upper
+    return low if abs(low) > abs(high) else high
+
+
+def _inside(bounds: TensorBounds, limit: float) -> bool:
+    return bounds.lower >= -limit and bounds.upper <= limit
+
+
+def _input_range(variable: object) -> InputRange:
+    from isomorph.inputs.input_space import InputVariable
+
+    assert isinstance(variable, InputVariable)
+    return InputRange(
+        name=variable.name,
+        dtype=variable.dtype,
+        shape=variable.shape,
+        lower=variable.lower,
+        upper=variable.upper,
+        origin=variable.origin,
+    )

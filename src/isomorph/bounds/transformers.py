@@ -1,0 +1,284 @@
+"""What each operator makes of intervals, by its neutral name.
+
+A transformer returns the bounds of every output in real numbers and in the run. An operator that is
+not in the table has no bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.bounds.critical_points import CRITICAL
+from isomorph.bounds.elementwise import (
+    between_0_and_1,
+    differences,
+    elementwise,
+    increasing,
+    log_softmax,
+    lost,
+    moved,
+    on_positive,
+    oscillating,
+    powers,
+    products,
+    quotients,
+    reciprocals,
+    roots_of_reciprocals,
+    squared_differences,
+    summed,
+    with_critical_points,
+)
+from isomorph.bounds.interval import Interval, clean, hull, point, within
+from isomorph.bounds.multilinear import multilinear
+from isomorph.bounds.normalization import attention, normalization, unit_vectors
+from isomorph.bounds.patterns import averaged_rows
+from isomorph.core.ops import FUSED
+
+if TYPE_CHECKING:
+    from isomorph.bounds.interval import Array
+    from isomorph.bounds.node_inputs import NodeInputs
+
+Transformer = Callable[["NodeInputs"], "Sequence[Interval]"]
+
+
+def matrix_products(inputs: NodeInputs) -> Sequence[Interval]:
+    """A product of matrices; by shares of one, it is within the rows that are averaged."""
+    return [averaged_rows(inputs, each) for each in multilinear(inputs)]
+
+
+def gathered(inputs: NodeInputs) -> list[Interval]:
+    """Elements of a tensor; where the places are not known, any of those along the axis."""
+    (shape,) = inputs.shapes
+    kind = np.asarray(inputs.runs.sample[inputs.node.outputs[0]]).dtype.kind
+    kinds = [np.asarray(inputs.runs.sample[n]).dtype.kind for n in inputs.node.inputs if n]
+    # One operator takes the places first.
+    place = 0 if kinds[0] == kind else kinds.index(kind)
+    table, name = inputs.interval(place), inputs.node.inputs[place]
+    if inputs.moving == (name,) and place == 0:
+        return moved(inputs)
+    if any(kinds[at] == "b" for at in range(len(kinds)) if at != place):
+        return lost(inputs)
+    table = point(inputs.runs.sample[name]) if table is None else table
+    lower, upper = table.lower, table.upper
+    rows = table.shape[1:]
+    if _selects_rows(inputs) and rows and shape[len(shape) - len(rows) :] == rows:
+        least, most = lower.min(axis=0), upper.max(axis=0)
+    else:
+        least, most = np.asarray(lower.min(initial=np.inf)), np.asarray(upper.max(initial=-np.inf))
+    found = clean(np.broadcast_to(least, shape), np.broadcast_to(most, shape))
+    # A row that the node leaves out, as that of padding, is zero; a table may be stored narrowly.
+    found = Interval(np.minimum(found.lower, 0.0), np.maximum(found.upper, 0.0))
+    return [inputs.rounding.kept(found) if kind == "f" else found]
+
+
+def _selects_rows(inputs: NodeInputs) -> bool:
+    """Whether whole rows are selected along the first axis."""
+    axis = inputs.attribute("axis", "dim", default=0 if len(inputs.node.inputs) == 2 else None)
+    return inputs.node.op == "Gather" and axis == 0 and not inputs.attribute("batch_dims")
+
+
+def chosen(inputs: NodeInputs) -> list[Interval]:
+    """One of two tensors at each element; both where the condition is not known."""
+    flags = [n for n in inputs.moving if np.asarray(inputs.runs.sample[n]).dtype.kind == "b"]
+    if not flags:
+        return moved(inputs)
+    fed = []
+    for upper in (False, True):
+        for flag in (False, True):
+            ends = inputs.ends(upper=upper)
+            fed.append(ends | {n: np.full(np.shape(ends[n]), flag) for n in flags})
+    found = inputs.run(*fed)
+    return [hull(each) for each in zip(*found, strict=True)]
+
+
+def normalized_by_constants(inputs: NodeInputs) -> list[Interval]:
+    """Batch normalization in inference: a product and a sum for each channel."""
+    if inputs.moving != (inputs.node.inputs[0],):
+        return lost(inputs)
+    scale, offset, mean = (inputs.known(place) for place in (1, 2, 3))
+    if mean is None or inputs.attribute("training", "training_mode", "is_training", default=False):
+        return lost(inputs)
+    name = inputs.moving[0]
+    ends = inputs.intervals[name]
+    sizes: dict[str, Array] = {name: ends.magnitude, inputs.node.inputs[3]: -np.abs(mean)}
+    for place, value in ((1, scale), (2, offset)):
+        if value is not None:
+            sizes[inputs.node.inputs[place]] = np.abs(value)
+    low, high, size, center = inputs.run(
+        {name: ends.lower}, {name: ends.upper}, sizes, {name: ends.middle}
+    )
+    if not _is_line(ends, low[0], high[0], center[0]):
+        return lost(inputs)
+    unit = inputs.rounding.stored
+    results = []
+    for one, two, most in zip(low, high, size, strict=True):
+        # Each of the four parameters may be stored in the narrow type, and the sum is short.
+        found = hull((one, two))
+        reach = np.abs(most) if most.shape == found.shape else np.max(np.abs(most), initial=0.0)
+        results.append(inputs.rounding.results(found.widened(4.0 * unit * reach), reach))
+    return results
+
+
+def _is_line(ends: Interval, low: Array, high: Array, center: Array) -> bool:
+    """Whether the middle gives the middle: statistics of the batch itself would not."""
+    if not ends.bounded:
+        return False
+    scale = np.maximum(np.abs(low), np.abs(high))
+    return bool((np.abs(0.5 * (low + high) - center) <= 1e-9 * scale + 1e-12).all())
+
+
+def lengths(inputs: NodeInputs) -> list[Interval]:
+    """The length of vectors, or its square: that of the largest and of the smallest elements."""
+    order = inputs.attribute("p", "ord", default=2)
+    if inputs.moving != inputs.node.inputs[:1] or not isinstance(order, (int, float)) or order <= 0:
+        return lost(inputs)
+    (name,) = inputs.moving
+    ends = inputs.intervals[name]
+    small = np.where((ends.lower <= 0) & (ends.upper >= 0), 0.0,
+                     np.minimum(np.abs(ends.lower), np.abs(ends.upper)))  # fmt: skip
+    low, high = inputs.run({name: small}, {name: ends.magnitude})
+    terms = float(ends.lower.size)
+    return [inputs.rounding.results(clean(*pair), terms=terms, keeps_sign=True)
+            for pair in zip(low, high, strict=True)]  # fmt: skip
+
+
+def variances(inputs: NodeInputs) -> list[Interval]:
+    """A variance or deviation, and a mean: at most the square of the width."""
+    ends = inputs.first
+    if (inputs.attribute("correction", default=1) or 0) > 1:
+        return lost(inputs)
+    with np.errstate(invalid="ignore", over="ignore"):
+        width = ends.most - ends.least
+        most = max(width * width, width, abs(ends.most), abs(ends.least))
+    low = min(0.0, ends.least)
+    return [inputs.rounding.results(within(shape, low, most), terms=float(ends.lower.size))
+            for shape in inputs.shapes]  # fmt: skip
+
+
+def recurrent(inputs: NodeInputs) -> list[Interval]:
+    """States of a recurrent layer: shares of tangents and of the first state, added at each step.
+
+    Only the form with a stated size and the usual activations is known.
+    """
+    if "hidden_size" not in inputs.node.attributes or inputs.attribute("clip", default=0.0):
+        return lost(inputs)
+    if inputs.attribute("activations") or inputs.attribute("activation_alpha"):
+        return lost(inputs)
+    start = 1.0
+    for place in range(5, 7):
+        interval, value = inputs.interval(place), inputs.known(place)
+        if interval is not None:
+            start = max(start, float(interval.magnitude.max(initial=0.0)))
+        elif value is not None:
+            start = max(start, float(np.abs(value).max(initial=0.0)))
+    most = start + float(max(inputs.first.shape[:2]))
+    return [inputs.rounding.results(within(shape, -most, most)) for shape in inputs.shapes]
+
+
+def resized(inputs: NodeInputs) -> list[Interval]:
+    """Interpolation with weights that are not negative."""
+    mode = (str(inputs.attribute("mode", default="")) + inputs.node.native_op).lower()
+    known = any(word in mode for word in ("nearest", "linear", "area")) and "cubic" not in mode
+    return summed(inputs) if known else lost(inputs)
+
+
+def dropped(inputs: NodeInputs) -> list[Interval]:
+    """Dropout in inference."""
+    training = inputs.attribute("train", "training", "training_mode", default=False)
+    state = inputs.known(2)
+    if training or (state is not None and state.any()):
+        return lost(inputs)
+    return moved(inputs)
+
+
+_MOVED = (
+    "Identity Reshape Flatten Squeeze Unsqueeze Transpose Slice Split Concat Expand Tile Pad "
+    "DepthToSpace SpaceToDepth Trilu Reverse Relu Max Min Clip MaxPool GlobalMaxPool ReduceMax "
+    "ReduceMin Sign Floor Ceil Round Cast Stack Unstack SpaceToBatch BatchToSpace"
+)
+_INCREASING = (
+    "Sigmoid Tanh Exp Erf Softplus Softsign Atan Sinh Asinh "
+    "ReduceLogSumExp QuantizeLinear DequantizeLinear Expm1"
+)
+_SUMMED = "ReduceSum ReduceMean AveragePool GlobalAveragePool CumSum Mean Sum"
+
+TRANSFORMERS: Mapping[str, Transformer] = {
+    **dict.fromkeys(_MOVED.split(), moved),
+    **dict.fromkeys(_INCREASING.split(), increasing),
+    **dict.fromkeys(_SUMMED.split(), summed),
+    **dict.fromkeys(CRITICAL, with_critical_points),
+    **dict.fromkeys(("Conv", "ConvTranspose", "Gemm", "Einsum"), multilinear),
+    "MatMul": matrix_products,
+    **dict.fromkeys(
+        ("LayerNormalization", "RMSNormalization", "InstanceNormalization", "GroupNormalization",
+         "SimplifiedLayerNormalization"),
+        normalization,
+    ),
+    **dict.fromkeys(("LSTM", "GRU"), recurrent),
+    **dict.fromkeys(("Gather", "GatherElements", "GatherND"), gathered),
+    **dict.fromkeys(("Sin", "Cos"), oscillating),
+    **dict.fromkeys(("ReduceL2", "ReduceL1", "ReduceSumSquare"), lengths),
+    **dict.fromkeys(("Sqrt", "Log", "Log1p"), on_positive),
+    "Add": elementwise,
+    "Neg": elementwise,
+    "HardSigmoid": elementwise,
+    "Dropout": dropped,
+    "FloorDiv": quotients,
+    "SquaredDifference": squared_differences,
+    "Sub": differences,
+    "Mul": products,
+    "Div": quotients,
+    "Pow": powers,
+    "Reciprocal": reciprocals,
+    "Rsqrt": roots_of_reciprocals,
+    "Softmax": between_0_and_1,
+    "LogSoftmax": log_softmax,
+    "Where": chosen,
+    "BatchNormalization": normalized_by_constants,
+    "Variance": variances,
+    "LpNormalization": unit_vectors,
+    "Attention": attention,
+    "Resize": resized,
+}  # fmt: skip
+"""The operators that have bounds."""
+
+SEVERAL_OPERANDS = frozenset(
+    {"Concat", "Stack", "Max", "Min", "Clip", "Sum", "Mean", "Cast", "Identity", "Add", "Sub",
+     "Mul", "Div", "FloorDiv", "SquaredDifference", "Pow", "Where", "Gather", "GatherElements",
+     "GatherND",
+     "Conv", "ConvTranspose", "Gemm", "MatMul", "Einsum", "LayerNormalization", "RMSNormalization",
+     "InstanceNormalization", "GroupNormalization", "SimplifiedLayerNormalization", "Attention",
+     "LSTM", "GRU"}
+)  # fmt: skip
+"""Operators that read data at more places than one. Of the others, what else they read are sizes,
+axes or places, which must be known."""
+
+DATA_LAST = frozenset({"Split"})
+"""Operators that some frameworks give the axis first."""
+
+FUSED_LIMITS = {"RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0), "TANH": (-1.0, 1.0)}
+"""The limits of activations that are built in and hold whatever they are applied to."""
+
+
+def bounds_of(inputs: NodeInputs) -> Sequence[Interval] | None:
+    """The bounds of every output of a node; None where its operator has none."""
+    transformer = TRANSFORMERS.get(inputs.node.op)
+    if transformer is None or not _reads_known_sizes(inputs):
+        return None
+    fused = str(inputs.node.attributes.get(FUSED) or "NONE")
+    limits = FUSED_LIMITS.get(fused)
+    if limits is not None:
+        return [inputs.rounding.results(within(shape, *limits)) for shape in inputs.shapes]
+    return transformer(inputs) if fused in {"NONE", "RELU"} else None
+
+
+def _reads_known_sizes(inputs: NodeInputs) -> bool:
+    """Whether what a node reads besides its data is known."""
+    node = inputs.node
+    if node.op in SEVERAL_OPERANDS:
+        return True
+    places = [at for at, name in enumerate(node.inputs) if name in inputs.intervals]
+    return places == [0] or (node.op in DATA_LAST and places == [1])

@@ -1,0 +1,244 @@
+"""The bounds of every tensor of a graph, node after node."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.bounds.interval import Interval, unbounded, within
+from isomorph.bounds.node_inputs import NodeInputs
+from isomorph.bounds.node_runs import NodeRuns
+from isomorph.bounds.rounding import rounded_constant, type_rounding
+from isomorph.bounds.transformers import TRANSFORMERS, bounds_of
+from isomorph.core.errors import IsomorphError
+from isomorph.core.ops import RANDOM
+from isomorph.core.ranges import OpenReason
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Graph, Node
+    from isomorph.core.protocols import Session
+
+_SHAPE_ONLY = frozenset({"Shape", "Size", "Rank", "ConstantOfShape", "ZerosLike", "EyeLike"})
+"""Operators that read the shape of a float tensor and no number of it."""
+_PLACES_BEHIND = frozenset({"MaxPool", "ReduceMax", "ReduceMin"})
+"""Operators whose further outputs are places."""
+_ROUNDED_TO_INTEGERS = frozenset({"Cast", "QuantizeLinear", "Round", "Floor", "Ceil", "Sign"})
+_QUANTIZERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TensorBounds:
+    """The bounds of a tensor over all its elements; ``reason`` is why there are none."""
+
+    lower: float
+    upper: float
+    reason: OpenReason | None = None
+
+
+@dataclass(kw_only=True)
+class GraphWalk:
+    """What does not change between two boxes of one model.
+
+    ``sample`` has the value of every tensor in one run, which fixes the shapes.
+    """
+
+    graph: Graph
+    session: Session
+    sample: Mapping[str, Any]
+    target: str | None = None
+    moving: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.moving = moving_tensors(self.graph)
+        self._producers = {out: node for node in self.graph.nodes for out in node.outputs if out}
+        self._quantized = {each.tensor for each in self.graph.quantization}
+        self._runs = NodeRuns(self.session, self.sample)
+        self._fixed = frozenset(self.sample) - self.moving
+
+    def bounds(self, box: Mapping[str, Interval]) -> dict[str, TensorBounds]:
+        """The bounds of every tensor that the inputs move, for all inputs in the box."""
+        known = {name: self._as_stored(name, each) for name, each in box.items()}
+        reasons: dict[str, OpenReason] = {}
+        found = {name: _summary(each, None) for name, each in known.items()}
+        readers = {name: at for at, n in enumerate(self.graph.nodes) for name in n.inputs}
+        for at, node in enumerate(self.graph.nodes):
+            outputs = [name for name in node.outputs if name in self.moving]
+            if not outputs:
+                continue
+            intervals, reason = self._outputs(node, known, reasons)
+            for name, interval in zip((n for n in node.outputs if n), intervals, strict=True):
+                known[name] = interval
+                why = reason if reason is not None and not interval.bounded else None
+                if why is not None:
+                    reasons[name] = why
+                elif not interval.bounded:
+                    reasons[name] = why = OpenReason.BEHIND_OPEN if self._behind(
+                        node, reasons
+                    ) else OpenReason.UNBOUNDED  # fmt: skip
+                found[name] = _summary(interval, why)
+            for name in {*node.inputs, *node.outputs}:
+                if readers.get(name, -1) <= at:
+                    known.pop(name, None)
+        return found
+
+    def _as_stored(self, name: str, interval: Interval) -> Interval:
+        """The range of an input, whose ends a narrow type may round outward."""
+        low, high = (
+            rounded_constant(each, self.declared(name), self.target)
+            for each in (interval.lower, interval.upper)
+        )
+        return Interval(low.lower, high.upper)
+
+    def _behind(self, node: Node, reasons: Mapping[str, OpenReason]) -> bool:
+        return any(name in reasons for name in node.inputs)
+
+    def _outputs(
+        self, node: Node, known: Mapping[str, Interval], reasons: Mapping[str, OpenReason]
+    ) -> tuple[list[Interval], OpenReason | None]:
+        """The bounds of the outputs of a node, or why they are unknown."""
+        shapes_known = all(
+            reasons.get(name) is not OpenReason.UNKNOWN_SHAPE for name in node.inputs if name
+        )
+        if not shapes_known:
+            return self._unknown(node), OpenReason.UNKNOWN_SHAPE
+        if "::" in node.native_op or self._is_quantized(node) or self._is_opaque(node):
+            return self._unknown(node), self._lost(node)
+        inputs = NodeInputs(
+            node=node,
+            intervals={name: known[name] for name in node.inputs if name in known},
+            runs=self._runs,
+            rounding=type_rounding(self._dtype(node), self.target),
+            producers=self._producers,
+            fixed=self._fixed,
+        )
+        try:
+            with np.errstate(all="ignore"):
+                found = bounds_of(self._with_constants(inputs))
+        except (IsomorphError, TypeError):
+            found = None
+        if found is None:
+            return self._unknown(node), self._lost(node)
+        names = [name for name in node.outputs if name]
+        return [
+            self._typed(node, place, name, interval)
+            for place, (name, interval) in enumerate(zip(names, found, strict=True))
+        ], None
+
+    def _with_constants(self, inputs: NodeInputs) -> NodeInputs:
+        """The inputs, with constants of elementwise operators as a narrow type stores them."""
+        node = inputs.node
+        if self.target is None or node.op not in {"Add", "Sub", "Mul", "Div", "Concat", "Where",
+                                                  "Max", "Min", "Pad", "Clip"}:  # fmt: skip
+            return inputs
+        rounded = {}
+        for name in node.inputs:
+            value = self.sample.get(name)
+            if name and name not in inputs.intervals and isinstance(value, np.ndarray):
+                interval = rounded_constant(value, self.declared(name), self.target)
+                if value.dtype.kind == "f" and not interval.is_point.all():
+                    rounded[name] = interval
+        if not rounded:
+            return inputs
+        return NodeInputs(
+            node=node,
+            intervals={**inputs.intervals, **rounded},
+            runs=inputs.runs,
+            rounding=inputs.rounding,
+            producers=inputs.producers,
+            fixed=inputs.fixed,
+        )
+
+    def _typed(self, node: Node, place: int, name: str, interval: Interval) -> Interval:
+        """The interval as the type of the tensor holds it."""
+        value = np.asarray(self.sample[name])
+        if value.dtype.kind == "b":
+            return within(value.shape, 0.0, 1.0)
+        if value.dtype.kind not in "iu":
+            return interval
+        moving = [np.asarray(self.sample[n]).dtype.kind for n in node.inputs if n in self.moving]
+        places = node.op in _PLACES_BEHIND and place > 0
+        if places or ("f" in moving and node.op not in _ROUNDED_TO_INTEGERS):
+            return self._of_type(name)
+        facts = np.iinfo(value.dtype)
+        return Interval(
+            np.clip(np.round(interval.lower), facts.min, facts.max),
+            np.clip(np.round(interval.upper), facts.min, facts.max),
+        )
+
+    def _unknown(self, node: Node) -> list[Interval]:
+        """The outputs of a node of which nothing is known but their types."""
+        return [self._of_type(name) for name in node.outputs if name]
+
+    def _of_type(self, name: str) -> Interval:
+        value = self.sample.get(name)
+        if not isinstance(value, np.ndarray):
+            return unbounded(())
+        if value.dtype.kind == "b":
+            return within(value.shape, 0.0, 1.0)
+        if value.dtype.kind in "iu":
+            facts = np.iinfo(value.dtype)
+            return within(value.shape, float(facts.min), float(facts.max))
+        return unbounded(value.shape)
+
+    def _lost(self, node: Node) -> OpenReason:
+        """Why nothing is known behind a node, whose shapes may depend on the data."""
+        for name in node.outputs:
+            spec = self.graph.tensors.get(name)
+            shape = spec.shape if spec is not None else None
+            if name and (shape is None or not all(isinstance(size, int) for size in shape)):
+                return OpenReason.UNKNOWN_SHAPE
+        return OpenReason.NO_TRANSFORMER
+
+    def _is_quantized(self, node: Node) -> bool:
+        """Whether a node computes on integers that stand for real numbers."""
+        names = {*node.inputs, *node.outputs}
+        return bool(names & self._quantized) and node.op not in _QUANTIZERS
+
+    def _is_opaque(self, node: Node) -> bool:
+        """Whether a node runs bodies or draws random numbers, or holds what is no real tensor."""
+        if node.bodies or node.op in RANDOM or node.op not in TRANSFORMERS:
+            return True
+        held = [self.sample.get(name) for name in (*node.inputs, *node.outputs) if name]
+        return not all(isinstance(v, np.ndarray) and v.dtype.kind in "fiub" for v in held)
+
+    def _dtype(self, node: Node) -> str | None:
+        return self.declared(next(name for name in node.outputs if name))
+
+    def declared(self, name: str) -> str | None:
+        """The declared type of a tensor or constant."""
+        constant = self.graph.constants.get(name)
+        return constant.dtype if constant is not None else self.graph.declared_dtype(name)
+
+
+def moving_tensors(graph: Graph) -> frozenset[str]:
+    """The inputs, and every tensor whose numbers depend on theirs."""
+    moving = {spec.name for spec in graph.inputs}
+    for node in graph.nodes:
+        read = set(node.inputs) & moving
+        if node.op in _SHAPE_ONLY:
+            # Its integers would be sizes that depend on the data.
+            read = {n for n in read if "int" in (graph.declared_dtype(n) or "float")}
+            read = read if node.op == "ConstantOfShape" else set()
+        if read or node.bodies or node.op in RANDOM:
+            moving.update(name for name in node.outputs if name)
+    return frozenset(moving)
+
+
+def _summary(interval: Interval, reason: OpenReason | None) -> TensorBounds:
+    if not math.prod(interval.shape):
+        return TensorBounds(lower=0.0, upper=0.0)
+    return TensorBounds(lower=interval.least, upper=interval.most, reason=reason)
+
+
+def float_tensors(graph: Graph, sample: Mapping[str, Any]) -> Iterator[str]:
+    """The names of all tensors of real numbers, in the order in which they are computed."""
+    names = [spec.name for spec in graph.inputs]
+    names += [name for node in graph.nodes for name in node.outputs if name]
+    for name in dict.fromkeys(names):
+        value = sample.get(name)
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+            yield name

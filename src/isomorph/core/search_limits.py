@@ -1,0 +1,40 @@
+"""Limits of the searches for extreme inputs by ``ranges`` and ``stress``; see ``core.limits``."""
+
+from __future__ import annotations
+
+from isomorph.core.limits import Limit
+
+SPLIT_BOXES = Limit(
+    most=64,
+    of="parts of the ranges of the inputs are bounded singly",
+    left_out="narrower parts of the ranges of the inputs",
+)
+"""Beyond: the bounds of the parts so far hold, and a tensor may stay open that smaller parts would
+prove safe."""
+
+SPLIT_ELEMENTS = 16
+"""Elements of all inputs together up to which their ranges are split. Beyond: halving the range of
+one of many elements hardly narrows a bound, and none is split."""
+
+SPLIT_NODES = 4096
+"""Nodes that are evaluated for all parts together. Beyond: the ranges of a large model are split
+into fewer parts."""
+
+RANGE_SAMPLES = 48
+"""Inputs within the ranges on which every tensor is measured, besides given samples."""
+
+SEARCHED_TENSORS = Limit(
+    most=6,
+    of="tensors are searched for an input that overflows, those nearest to it first",
+    left_out="searches for an input on which further open tensors overflow",
+)
+"""Beyond: such a tensor is open though an input may overflow it."""
+
+SEARCH_ROUNDS = 24
+"""Rounds of one search for an extreme input. Beyond: the best input so far is kept."""
+
+SEARCH_CHILDREN = 16
+"""Inputs that are evaluated in one round of a search."""
+
+STALLED_ROUNDS = 6
+"""Rounds of a search without a better input, after which it ends."""
