@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from isomorph.api.environment import load_options, open_loader, sample_set, trusted_names
 from isomorph.api.option_keywords import with_keywords
 from isomorph.api.options import ConvertOptions, RuntimeOptions
+from isomorph.api.ranges import stated_ranges
 
 if TYPE_CHECKING:
     from isomorph.api.option_keywords import ConvertKeywords
@@ -59,6 +60,7 @@ def convert(
         width=quantize,
         via=via,
         opset=options.opset,
+        ranges=stated_ranges(options.ranges),
         repair=repair,
         keep=keep,
         options=load_options(source, trust=trust, state=state),

@@ -61,6 +61,7 @@ class ConvertKeywords(TypedDict, total=False):
 
     opset: int | None
     sizes: Mapping[str, Sequence[int]] | None
+    ranges: Mapping[str, Sequence[float]] | None
     state: str | Path | None
     memory: int | None
     timeout: float | None

@@ -102,6 +102,9 @@ class ConvertOptions:
     """The opset of an ONNX file."""
     sizes: Mapping[str, Sequence[int]] | None = None
     """Further sizes of dynamic axes on which the result is checked."""
+    ranges: Mapping[str, Sequence[float]] | None = None
+    """The least and largest number of each input. Nodes that are not proven to stay within float16
+    for all such inputs stay in float32."""
     state: str | Path | None = None
     """Weights (safetensors) for a model that a factory builds."""
     limits: Limits = field(default_factory=Limits)

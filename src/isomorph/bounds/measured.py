@@ -46,17 +46,23 @@ class MeasuredRanges:
                 for name, value in found.items():
                     self._note(name, np.asarray(value), feeds, recipe)
 
-    def magnitudes(self, name: str, inputs: Sequence[Mapping[str, Array]]) -> list[float]:
-        """The largest absolute value of one tensor for each input; −inf where a run fails."""
+    def magnitudes(
+        self, name: str, inputs: Sequence[Mapping[str, Array]], others: Sequence[str] = ()
+    ) -> list[float]:
+        """The largest absolute value of one tensor for each input; NaN where a run fails.
+
+        ``others`` are measured beside it.
+        """
+        fetch = list(dict.fromkeys((name, *others)))
         batch = max(1, BATCH_BYTES // max(1, self.bytes_each))
         numbers: list[float] = []
         for start in range(0, len(inputs), batch):
             part = [(feeds, "") for feeds in inputs[start : start + batch]]
-            for (feeds, _), found in zip(part, self._runs(part, [name]), strict=True):
-                value = np.asarray(found[name]) if name in found else np.asarray(np.nan)
+            for (feeds, _), found in zip(part, self._runs(part, fetch), strict=True):
+                value = np.asarray(found.get(name, np.nan))
                 numbers.append(float(np.max(np.abs(value), initial=0.0)))
-                if name in found:
-                    self._note(name, value, feeds, "search")
+                for each, other in found.items():
+                    self._note(each, np.asarray(other), feeds, f"search for {name}")
         return numbers
 
     def _runs(

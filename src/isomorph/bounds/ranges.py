@@ -53,6 +53,8 @@ class RangeAnalysis:
     samples: Sequence[tuple[Mapping[str, Array], str]]
     target: str | None = None
     seed: int = 0
+    bounds_only: bool = False
+    """Whether nothing is measured and no input is searched for."""
     on_progress: Callable[[str, str], None] | None = None
     _nodes: dict[str, Node] = field(default_factory=dict)
 
@@ -80,8 +82,9 @@ class RangeAnalysis:
             names=names,
             bytes_each=8 * sum(int(np.prod(np.shape(sample[name]))) for name in names),
         )
-        self._measure(measured)
-        self._search(measured, bounds, limits)
+        if not self.bounds_only:
+            self._measure(measured)
+            self._search(measured, bounds, limits)
         tensors = [self._tensor(graph, name, sample, bounds[name], measured) for name in names]
         tensors += self._constants(graph, walk, sample)
         overflows = self._overflows(tensors, measured)
@@ -146,7 +149,9 @@ class RangeAnalysis:
             search(
                 self.space,
                 start,
-                lambda inputs, name=name: measured.magnitudes(name, inputs),  # type: ignore[misc]
+                lambda inputs, name=name: measured.magnitudes(  # type: ignore[misc]
+                    name, inputs, undecided
+                ),
                 random,
                 enough=self._beginning(name, limits[name]),
             )

@@ -86,12 +86,13 @@ class GraphWalk:
         return found
 
     def _as_stored(self, name: str, interval: Interval) -> Interval:
-        """The range of an input, whose ends a narrow type may round outward."""
-        low, high = (
-            rounded_constant(each, self.declared(name), self.target)
-            for each in (interval.lower, interval.upper)
-        )
-        return Interval(low.lower, high.upper)
+        """The range of an input, whose ends its own type or a narrow one may round outward."""
+        declared = self.declared(name)
+        low, high = interval.lower, interval.upper
+        for narrow in (declared, self.target):
+            low = np.minimum(low, rounded_constant(interval.lower, "float64", narrow).lower)
+            high = np.maximum(high, rounded_constant(interval.upper, "float64", narrow).upper)
+        return Interval(low, high)
 
     def _behind(self, node: Node, reasons: Mapping[str, OpenReason]) -> bool:
         return any(name in reasons for name in node.inputs)

@@ -21,6 +21,8 @@ def lint(
         list[str] | None,
         Option("--ignore", metavar="CODE,…", help="Codes or checks to leave out."),
     ] = None,
+    range_words: options.Range = None,
+    data: options.Data = None,
     inputs: options.Inputs = None,
     trust: options.Trust = False,
     state: options.State = None,
@@ -32,7 +34,8 @@ def lint(
 ) -> int:
     """What stands in the way of a conversion, seen without running.
 
-    Operators, types, axes, modes, ranges, names.
+    Operators, types, axes, modes, ranges, names. With --range or --data, every tensor of a model
+    that is to become float16 is bounded.
 
     Exit codes: 0 no errors, 1 errors, 2 wrong use or unreadable model, 4 refused.
     """
@@ -55,6 +58,8 @@ def lint(
             to=to,
             quantize=quantize,
             ignore=options.separated(ignore),
+            ranges=options.ranges(range_words),
+            data=data,
             inputs=inputs,
             trust=trust,
             state=state,

@@ -138,6 +138,7 @@ class RouteFlags(Flags):
     data: cli_options.CalibrationData = None
     via: cli_options.Via = None
     opset: cli_options.Opset = None
+    range_words: cli_options.ConvertRange = None
     repair: cli_options.Repair = False
     keep: cli_options.Keep = False
 

@@ -224,6 +224,16 @@ Range = Annotated[
     list[str] | None,
     Option("--range", metavar="[INPUT=]LOW:HIGH", help="The numbers that an input may hold."),
 ]
+ConvertRange = Annotated[
+    list[str] | None,
+    Option(
+        "--range",
+        metavar="[INPUT=]LOW:HIGH",
+        help="Keep nodes in float32 that may leave float16 on such inputs.",
+        sets="ranges",
+        parse=ranges,
+    ),
+]
 BindInput = Annotated[
     list[str] | None,
     Option(

@@ -42,6 +42,8 @@ class ConversionRequest:
     width: str = AS_IS
     via: tuple[str, ...] = ()
     opset: int | None = None
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """The ranges of inputs; nodes that may leave float16 within them stay in float32."""
     repair: bool = False
     keep: bool = False
     """Write the model even where it is not proven."""
@@ -82,6 +84,7 @@ def convert(
         converter_worker=converter_worker,
         check_options=check_options,
         options={**request.options, **({"opset": str(request.opset)} if request.opset else {})},
+        ranges=request.ranges,
         repair=request.repair,
         name=_stem(request),
     )
@@ -183,6 +186,8 @@ def _repeat(source: str, request: ConversionRequest, chosen: Sequence[Hop]) -> s
     words += ["--via", ",".join(hop.step.converter for hop in chosen)]
     words += ["--quantize", request.width] if request.width != AS_IS else []
     words += ["--opset", str(request.opset)] if request.opset else []
+    for name, (low, high) in request.ranges.items():
+        words += ["--range", f"{name}={low!r}:{high!r}" if name else f"{low!r}:{high!r}"]
     words += ["--repair"] if request.repair else []
     words += ["--keep"] if request.keep else []
     return shlex.join([*words, *request.words])

@@ -14,7 +14,17 @@ from isomorph.conversion.converter_samples import SampleSource
 from isomorph.conversion.converter_worker import Attempt, ConverterWorker, trouble_of
 from isomorph.conversion.cpu_support import scope
 from isomorph.conversion.lost_metadata import losses
-from isomorph.core.conversion import AS_IS, Hop, HopStatus, Order, Route, Step, Trouble, Workaround
+from isomorph.core.conversion import (
+    AS_IS,
+    KEEP_FLOAT32,
+    Hop,
+    HopStatus,
+    Order,
+    Route,
+    Step,
+    Trouble,
+    Workaround,
+)
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.protocols import ProvenByRuntime
@@ -77,11 +87,14 @@ class RouteRunner:
     """Options for every converter."""
     particular: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Further options for single converters."""
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """The ranges of inputs, within which nodes must be safe that become float16."""
     repair: bool = False
     name: str = "model"
     given: Sample | None = None
     """The inputs of each proof; None: those that the loader was given, if any."""
     _done: dict[tuple[Step, ...], Stop] = field(default_factory=dict)
+    _unsafe: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _supply: SampleSource = field(init=False)
 
     def __post_init__(self) -> None:
@@ -162,6 +175,8 @@ class RouteRunner:
     def _attempt(self, origin: Stop, step: Step, workaround: Workaround | None) -> Attempt:
         folder = self.converter_worker.folder("inputs")
         options = {**self._options(step), **(workaround.options if workaround is not None else {})}
+        if self.ranges and step.width == "float16":
+            options[KEEP_FLOAT32] = "\n".join(self._unsafe_nodes(origin))
         try:
             order = Order(
                 source=origin.location,
@@ -179,6 +194,27 @@ class RouteRunner:
             return Attempt(path=folder, trouble=trouble_of(error))
         suffix = registry.converter(step.converter).suffix
         return self.converter_worker.make(step, origin.location, order, f"{self.name}{suffix}")
+
+    def _unsafe_nodes(self, origin: Stop) -> tuple[str, ...]:
+        """The nodes of a model that are not proven to stay within float16."""
+        if origin.location not in self._unsafe:
+            self._unsafe[origin.location] = self._found_unsafe(origin)
+        return self._unsafe[origin.location]
+
+    def _found_unsafe(self, origin: Stop) -> tuple[str, ...]:
+        from isomorph.bounds.model_ranges import model_ranges, nodes_to_keep
+
+        handle = self.loader.open("candidate", origin.location)
+        found = model_ranges(
+            handle,
+            [self.given] if self.given is not None else [],
+            self.ranges,
+            self.check_options.dims,
+            to="float16",
+            seed=self.check_options.seed,
+            bounds_only=True,
+        )
+        return nodes_to_keep(handle.model.graph, found)
 
     def _judged(
         self,

@@ -16,6 +16,9 @@ SCHEMA = "isomorph.conversion/2"
 AS_IS = ""
 """The width of a conversion that narrows nothing."""
 
+KEEP_FLOAT32 = "keep_float32"
+"""The option that names nodes which stay in float32, one in each line."""
+
 WIDTHS = ("float16", "dynamic", "int8", "int16x8")
 """The words of ``--quantize``."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from isomorph.core.model import Graph, Model, Node, Source
+from isomorph.core.ranges import Ranges
 from isomorph.core.report import ModelSummary, Skipped
 
 SCHEMA = "isomorph.lint/1"
@@ -54,6 +55,8 @@ class LintedModel:
     to: str | None = None
     width: str = ""
     abilities: Abilities = Abilities()
+    ranges: Ranges | None = None
+    """The ranges of its tensors in the width, where those of the inputs are stated."""
 
     @property
     def nodes(self) -> Iterator[Node]:

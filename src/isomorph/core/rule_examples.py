@@ -16,6 +16,8 @@ from isomorph.core.model import (
     Quantization,
     TensorSpec,
 )
+from isomorph.core.ranges import Ranges, RangeStatus, TensorRange
+from isomorph.core.report import summarize
 
 
 def spec(name: str, dtype: str = "float32", shape: tuple[Dimension, ...] = (2, 3)) -> TensorSpec:
@@ -74,6 +76,7 @@ def linted_model(
     load_facts: Mapping[LoadFact, str] | None = None,
     runs_python: bool = False,
     abilities: Abilities | None = None,
+    ranges: Ranges | None = None,
 ) -> LintedModel:
     """A model of these nodes; tensors that are not declared have the first input's type."""
     usual = inputs[0].dtype if inputs else "float32"
@@ -102,4 +105,29 @@ def linted_model(
         runs_python=runs_python,
         load_facts=load_facts or {},
     )
-    return LintedModel(model=model, to=to, width=width, abilities=abilities or Abilities())
+    return LintedModel(
+        model=model, to=to, width=width, abilities=abilities or Abilities(), ranges=ranges
+    )
+
+
+def bounded(tensor: str, status: RangeStatus, reach: float) -> Ranges:
+    """The ranges of a model in which one tensor reaches a number, or is only bounded by it."""
+    found = TensorRange(
+        name=tensor,
+        node="node",
+        op="Mul",
+        dtype="float32",
+        shape=(2, 3),
+        lower=-reach,
+        upper=reach,
+        measured_lower=-reach,
+        measured_upper=reach,
+        status=status,
+    )
+    return Ranges(
+        model=summarize(linted_model().model, role="model"),
+        target="float16",
+        largest=65504.0,
+        inputs=(),
+        tensors=(found,),
+    )

@@ -16,6 +16,7 @@ from isomorph.version import VERSION
 if TYPE_CHECKING:
     from isomorph.checking.loader import Loader
     from isomorph.conversion.converter_worker import ConverterWorker
+    from isomorph.core.ranges import Ranges
 
 _WORST_FIRST = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 
@@ -28,11 +29,12 @@ def lint(
     to: str | None = None,
     width: str = "",
     ignore: Sequence[str] = (),
+    ranges: Ranges | None = None,
 ) -> Lint:
     """Every remark on one model, the gravest first; ``ignore`` are codes or names of checks."""
     model = _loaded(source, loader)
     able, skipped = abilities(model, to, width, converter_worker)
-    linted = LintedModel(model=model, to=to, width=width, abilities=able)
+    linted = LintedModel(model=model, to=to, width=width, abilities=able, ranges=ranges)
     remarks: list[Remark] = []
     for name in registry.names("rules"):
         check = registry.rule(name)
