@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from isomorph.api.environment import open_model, sample_set
+from isomorph.api.environment import open_loader, sample_set
 from isomorph.api.option_keywords import with_keywords
 from isomorph.api.options import RuntimeOptions
-from isomorph.core.errors import UsageError
+from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.ranges import TARGETS
 
 if TYPE_CHECKING:
     from isomorph.api.option_keywords import RuntimeKeywords
     from isomorph.api.options import Progress
-    from isomorph.core.ranges import Ranges
+    from isomorph.checking.loader import Loader
+    from isomorph.core.ranges import OverflowInput, Ranges
+    from isomorph.sessions.model_handle import ModelHandle
 
 
 def ranges(
@@ -48,18 +51,20 @@ def ranges(
     options = with_keywords(options or RuntimeOptions(), keywords)
     stated = stated_ranges(ranges)
     samples = sample_set(data, inputs, memory=options.limits.memory)
-    with open_model(
+    with open_loader(
         model,
         trust=trust,
         in_process=in_process,
         runtime=options,
         inputs=inputs,
         on_progress=progress,
-    ) as (handle, given):
+    ) as loader:
+        handle = loader.open("candidate", model)
+        given = loader.sample(handle.model.graph.inputs)
         drawn = [] if samples is None else [
             each.sample for each in samples.samples(handle.model.graph.inputs, dims or {})
         ]  # fmt: skip
-        return model_ranges(
+        found = model_ranges(
             handle,
             [*([given] if given is not None else []), *drawn],
             stated,
@@ -68,6 +73,35 @@ def ranges(
             seed=seed,
             progress=progress,
         )
+        shown = tuple(_run_narrowly(loader, handle, each, to) for each in found.overflows)
+        return replace(found, overflows=shown)
+
+
+def _run_narrowly(
+    loader: Loader, handle: ModelHandle, shown: OverflowInput, to: str | None
+) -> OverflowInput:
+    """The overflow with the tensor of a run in float16, where a converter makes such a model."""
+    from isomorph.bounds.model_ranges import extreme_number
+    from isomorph.conversion.converter_worker import ConverterWorker
+    from isomorph.core.conversion import Order, Step
+
+    source = handle.model.location
+    if to != "float16" or handle.model.framework != "onnx" or not Path(source).is_file():
+        return shown
+    step = Step(converter="onnx_to_float16", source="onnx", target="onnx", width="float16")
+    worker = ConverterWorker()
+    try:
+        made = worker.make(step, source, Order(source=source, target="", example=""), "narrow.onnx")
+        if made.trouble is not None:
+            return shown
+        narrow = loader.open("candidate", str(made.path))
+        fetch = shown.tensor if shown.node is not None else narrow.model.graph.outputs[0].name
+        value = extreme_number(narrow.run().run(shown.inputs, [fetch])[fetch])
+    except IsomorphError:
+        return shown
+    finally:
+        worker.close()
+    return replace(shown, narrow_value=value)
 
 
 def stated_ranges(ranges: Mapping[str, Sequence[float]] | None) -> dict[str, tuple[float, float]]:

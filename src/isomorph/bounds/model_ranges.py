@@ -65,13 +65,17 @@ def _confirmed(handle: ModelHandle, shown: OverflowInput) -> OverflowInput:
         session = handle.run()
         if session.capabilities.fetch != "all":
             return shown
-        value = np.asarray(session.run(shown.inputs, [shown.tensor])[shown.tensor])
+        value = extreme_number(session.run(shown.inputs, [shown.tensor])[shown.tensor])
     except IsomorphError:
         return shown
+    return replace(shown, run_value=value)
+
+
+def extreme_number(value: object) -> float:
+    """The number of a tensor that is farthest from zero; NaN where one is no number."""
     with np.errstate(invalid="ignore"):
-        wide = value.astype(np.float64)
-    extreme = wide.reshape(-1)[int(np.abs(wide).argmax())] if wide.size else np.nan
-    return replace(shown, run_value=float(extreme))
+        wide = np.asarray(value).astype(np.float64).reshape(-1)
+    return float(wide[int(np.abs(wide).argmax())]) if wide.size else float("nan")
 
 
 def nodes_to_keep(graph: Graph, found: Ranges) -> tuple[str, ...]:

@@ -263,7 +263,7 @@ class RangeAnalysis:
                 op=first.op,
                 value=_signed_extreme(first),
                 run_value=None,
-                narrow_result=None,
+                narrow_value=None,
                 recipe=f"{recipe}, seed {self.seed}",
                 inputs=dict(feeds),
             ),

@@ -76,8 +76,8 @@ class OverflowInput:
     """An input on which a tensor leaves the type.
 
     ``value`` is the largest number of the tensor in float64, ``run_value`` that of the usual run.
-    ``narrow_result`` is what the run in the narrow type gave, where there is one. ``inputs`` holds
-    the arrays themselves, for a program.
+    ``narrow_value`` is that of a run in the narrow type, where there is one: an infinity or NaN.
+    ``inputs`` holds the arrays themselves, for a program.
     """
 
     tensor: str
@@ -85,7 +85,7 @@ class OverflowInput:
     op: str | None
     value: float
     run_value: float | None
-    narrow_result: str | None
+    narrow_value: float | None
     recipe: str
     file: str | None = None
     inputs: Mapping[str, Any] = field(default_factory=dict, repr=False)

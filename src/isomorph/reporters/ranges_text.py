@@ -108,8 +108,8 @@ def _shown_overflow(shown: OverflowInput, found: Ranges) -> list[str]:
     ]
     if shown.run_value is not None:
         lines.append(f"  in the usual run: {shown.run_value:.6g}")
-    if shown.narrow_result is not None:
-        lines.append(f"  in {found.target}: {shown.narrow_result}")
+    if shown.narrow_value is not None:
+        lines.append(f"  in a run in {found.target}: {shown.narrow_value:.6g}")
     lines.append(f"  input: {shown.recipe}")
     if shown.file is not None:
         lines.append(f"  written to {printable(shown.file)}")
