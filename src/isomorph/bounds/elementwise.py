@@ -81,6 +81,11 @@ def with_critical_points(inputs: NodeInputs) -> list[Interval]:
     return at_points(inputs, CRITICAL[inputs.node.op])
 
 
+def monotone(inputs: NodeInputs) -> list[Interval]:
+    """A function of one argument that rises or falls everywhere."""
+    return at_points(inputs, ())
+
+
 def at_points(inputs: NodeInputs, points: Sequence[float]) -> list[Interval]:
     """A function that is monotone between these points."""
     if inputs.moving != inputs.node.inputs[:1]:

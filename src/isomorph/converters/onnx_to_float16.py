@@ -23,16 +23,20 @@ def remove_round_trips(model: Any, onnx: Any) -> None:  # noqa: ANN401
                 if cast.attribute[0].i == types.FLOAT16}  # fmt: skip
     back = {name: narrowed[cast.input[0]] for name, cast in casts.items()
             if cast.attribute[0].i == types.FLOAT and cast.input[0] in narrowed}  # fmt: skip
+    ends = {each.name for each in graph.output}
     kept: list[Any] = []
     seen: set[str] = set()
     for node in graph.node:
-        if node.op_type == "Cast" and (node.output[0] in back or node.output[0] in seen):
+        name = node.output[0] if node.op_type == "Cast" else ""
+        if name in ends and name in back:
+            node.input[0] = back[name]
+        elif name and (name in back or name in seen):
             continue
         seen.update(node.output)
         for place, name in enumerate(node.input):
             node.input[place] = back.get(name, name)
         kept.append(node)
-    read = {name for node in kept for name in node.input} | {each.name for each in graph.output}
+    read = {name for node in kept for name in node.input} | ends
     del graph.node[:]
     graph.node.extend(
         node for node in kept if node.op_type != "Cast" or read.intersection(node.output)

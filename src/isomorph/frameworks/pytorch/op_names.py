@@ -137,6 +137,7 @@ _SAME = {
     ),
     "Reverse": "flip fliplr flipud",
     "Round": "round",
+    "Rsqrt": "rsqrt",
     "ScaledAdd": "addcmul addcdiv",
     "ScatterElements": "scatter scatter_add scatter_reduce index_add",
     "ScatterND": (
