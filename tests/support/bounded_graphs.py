@@ -10,11 +10,37 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 ROWS, COLUMNS = 3, 4
-UNARY = (
-    "Relu Abs Neg Sigmoid Tanh Exp Erf Softplus Elu Selu LeakyRelu HardSigmoid HardSwish Softsign "
-    "Floor Ceil Round Sign Identity Gelu Softmax LogSoftmax Sin Cos Celu Mish Atan Sinh"
-).split()
-BINARY = "Add Sub Mul Max Min".split()
+UNARY = [
+    "Relu",
+    "Abs",
+    "Neg",
+    "Sigmoid",
+    "Tanh",
+    "Exp",
+    "Erf",
+    "Softplus",
+    "Elu",
+    "Selu",
+    "LeakyRelu",
+    "HardSigmoid",
+    "HardSwish",
+    "Softsign",
+    "Floor",
+    "Ceil",
+    "Round",
+    "Sign",
+    "Identity",
+    "Gelu",
+    "Softmax",
+    "LogSoftmax",
+    "Sin",
+    "Cos",
+    "Celu",
+    "Mish",
+    "Atan",
+    "Sinh",
+]
+BINARY = ["Add", "Sub", "Mul", "Max", "Min"]
 
 
 class GraphMaker:
@@ -41,7 +67,9 @@ class GraphMaker:
 
     def _node(self, op: str, inputs: Sequence[str], **attributes: Any) -> str:
         name = f"t{len(self.nodes)}"
-        self.nodes.append(helper.make_node(op, list(inputs), [name], name=f"n_{name}", **attributes))
+        self.nodes.append(
+            helper.make_node(op, list(inputs), [name], name=f"n_{name}", **attributes)
+        )
         return name
 
     def _constant(self, *shape: int, scale: float = 1.0) -> str:

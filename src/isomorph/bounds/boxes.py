@@ -33,16 +33,17 @@ def bounds_by_parts(
            if each.kind in {ValueKind.REAL, ValueKind.INTEGER}}  # fmt: skip
     most = min(SPLIT_BOXES.most, SPLIT_NODES // max(1, len(walk.graph.nodes)))
     while 0 < space.elements <= SPLIT_ELEMENTS:
-        worst = max(parts, key=lambda part: _excess(part[1], limits))
-        if _excess(worst[1], limits) <= 0.0:
+        place = max(range(len(parts)), key=lambda at: _excess(parts[at][1], limits))
+        worst, found = parts[place]
+        if _excess(found, limits) <= 0.0:
             break
-        halves = _halves(worst[0], cut)
+        halves = _halves(worst, cut)
         if halves is not None and len(parts) >= most:
             SPLIT_BOXES.reached()
             break
         if halves is None:
             break
-        parts.remove(worst)
+        del parts[place]
         parts += [(half, walk.bounds(half)) for half in halves]
     return _joined([found for _, found in parts]), len(parts)
 

@@ -65,7 +65,8 @@ def error_of_terms(terms: float, unit: float) -> float:
 
     (1 + u)^n − 1 holds for every n, unlike n·u / (1 − n·u).
     """
-    return float(2.0 * np.expm1((terms + OPERATION_ROUNDINGS) * np.log1p(unit)))
+    with np.errstate(over="ignore"):
+        return float(2.0 * np.expm1((terms + OPERATION_ROUNDINGS) * np.log1p(unit)))
 
 
 def type_rounding(declared: str | None, target: str | None) -> TypeRounding:

@@ -36,7 +36,7 @@ from isomorph.bounds.interval import Interval, clean, hull, point, within
 from isomorph.bounds.multilinear import multilinear
 from isomorph.bounds.normalization import attention, normalization, unit_vectors
 from isomorph.bounds.patterns import averaged_rows
-from isomorph.core.ops import FUSED
+from isomorph.core.ops import BUILT_IN_RANGES, FUSED
 
 if TYPE_CHECKING:
     from isomorph.bounds.interval import Array
@@ -261,9 +261,6 @@ axes or places, which must be known."""
 DATA_LAST = frozenset({"Split"})
 """Operators that some frameworks give the axis first."""
 
-FUSED_LIMITS = {"RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0), "TANH": (-1.0, 1.0)}
-"""The limits of activations that are built in and hold whatever they are applied to."""
-
 
 def bounds_of(inputs: NodeInputs) -> Sequence[Interval] | None:
     """The bounds of every output of a node; None where its operator has none."""
@@ -271,7 +268,7 @@ def bounds_of(inputs: NodeInputs) -> Sequence[Interval] | None:
     if transformer is None or not _reads_known_sizes(inputs):
         return None
     fused = str(inputs.node.attributes.get(FUSED) or "NONE")
-    limits = FUSED_LIMITS.get(fused)
+    limits = BUILT_IN_RANGES.get(fused)
     if limits is not None:
         return [inputs.rounding.results(within(shape, *limits)) for shape in inputs.shapes]
     return transformer(inputs) if fused in {"NONE", "RELU"} else None

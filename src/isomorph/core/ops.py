@@ -25,6 +25,8 @@ BUILT_IN = {"RELU": "Relu", "RELU6": "Clip", "RELU_N1_TO_1": "Clip", "TANH": "Ta
 """The activations that can be built in, as operators."""
 BUILT_IN_LIMITS = {"RELU6": 6.0, "RELU_N1_TO_1": 1.0}
 """The limits of those that have one."""
+BUILT_IN_RANGES = {"RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0), "TANH": (-1.0, 1.0)}
+"""The results of those that are bounded, whatever they are applied to."""
 
 RANDOM = frozenset(
     {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli",

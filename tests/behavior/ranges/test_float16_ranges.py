@@ -23,9 +23,11 @@ def test_the_layer_that_overflows_is_named_with_the_input(transformers, suffix):
     down = [each for each in found.tensors if each.status is RangeStatus.OVERFLOW]
     assert shown.tensor == down[0].name
     assert ("blocks.1/down" in shown.tensor) if suffix == "onnx" else shown.op == "Gemm"
-    assert abs(shown.value) > 65504 and abs(shown.run_value) > 65504
+    assert abs(shown.value) > 65504
+    assert abs(shown.run_value) > 65504
     x = shown.inputs["x"]
-    assert x.min() >= -2.0 and x.max() <= 2.0
+    assert x.min() >= -2.0
+    assert x.max() <= 2.0
     again = isomorph.run(model, inputs=shown.inputs, fetch=[shown.tensor], in_process=True)
     assert np.abs(again.tensors[shown.tensor]).max() > 65504
     if suffix == "onnx":
@@ -60,9 +62,12 @@ def test_lint_reports_tensors_beyond_the_range(transformers):
     model = transformers(FACTOR)
     found = isomorph.lint(model, to="float16", ranges={"x": (-2.0, 2.0)})
     remarks = [each for each in found.remarks if each.code == "ISO121"]
-    assert remarks and remarks[0].severity is Severity.ERROR
+    assert remarks
+    assert remarks[0].severity is Severity.ERROR
     assert "blocks.1/down" in str(remarks[0].node)
-    assert not [each for each in isomorph.lint(model, to="float16").remarks if each.code == "ISO121"]
+    assert not [
+        each for each in isomorph.lint(model, to="float16").remarks if each.code == "ISO121"
+    ]
 
 
 def test_a_conversion_keeps_in_float32_what_is_not_safe(transformers, tmp_path):
@@ -77,4 +82,5 @@ def test_a_conversion_keeps_in_float32_what_is_not_safe(transformers, tmp_path):
     session = onnxruntime.InferenceSession(target, providers=["CPUExecutionProvider"])
     assert np.isfinite(session.run(None, dict(feeds))[0]).all()
     types = {each.data_type for each in onnx.load(target).graph.initializer}
-    assert onnx.TensorProto.FLOAT16 in types and onnx.TensorProto.FLOAT in types
+    assert onnx.TensorProto.FLOAT16 in types
+    assert onnx.TensorProto.FLOAT in types
