@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from isomorph.version import VERSION as __version__  # noqa: N811
 
 if TYPE_CHECKING:
-    from isomorph.api import check, convert, extract, fix, inspect, lint, ranges, run, trace
+    from isomorph.api import check, convert, extract, fix, inspect, lint, ranges, run, stress, trace
     from isomorph.api.options import (
         CheckOptions,
         ConvertOptions,
@@ -43,6 +43,7 @@ _HOME = {
     "op": "isomorph.kernels.custom",
     "ranges": "isomorph.api",
     "run": "isomorph.api",
+    "stress": "isomorph.api",
     "trace": "isomorph.api",
 }
 
@@ -66,6 +67,7 @@ __all__ = [
     "op",
     "ranges",
     "run",
+    "stress",
     "trace",
 ]
 

@@ -17,6 +17,7 @@ from isomorph.api.options import (
 )
 from isomorph.api.ranges import ranges
 from isomorph.api.run import run
+from isomorph.api.stress import stress
 from isomorph.api.trace import trace
 
 __all__ = [
@@ -37,5 +38,6 @@ __all__ = [
     "ranges",
     "routes",
     "run",
+    "stress",
     "trace",
 ]

@@ -15,9 +15,9 @@ from isomorph.bounds.measured import MeasuredRanges
 from isomorph.bounds.rounding import largest, overflow_begins
 from isomorph.bounds.sample_values import SampleValues
 from isomorph.bounds.walk import GraphWalk, TensorBounds, float_tensors, moving_tensors
+from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import noted_limits
 from isomorph.core.ranges import (
-    InputRange,
     OpenReason,
     OverflowInput,
     Ranges,
@@ -25,8 +25,9 @@ from isomorph.core.ranges import (
     TensorRange,
 )
 from isomorph.core.report import Skipped
-from isomorph.core.search_limits import RANGE_SAMPLES, SEARCHED_TENSORS
-from isomorph.inputs.extreme_search import search
+from isomorph.core.search_limits import RANGE_SAMPLES, SEARCH_CHILDREN, SEARCHED_TENSORS, SEARCHES
+from isomorph.inputs.extreme_search import differentiable, search, steps_along
+from isomorph.inputs.input_space import input_range
 from isomorph.oracle.dtypes import is_float
 from isomorph.version import VERSION
 
@@ -92,7 +93,7 @@ class RangeAnalysis:
             "model": self.handle.summary,
             "target": self.target,
             "largest": largest(str(self.target)) if is_float(self.target) else None,
-            "inputs": tuple(_input_range(each) for each in self.space.variables),
+            "inputs": tuple(input_range(each) for each in self.space.variables),
             "tensors": tuple(tensors),
             "overflows": overflows,
             "seed": self.seed,
@@ -142,10 +143,13 @@ class RangeAnalysis:
             # What is behind an overflow is of no use before it is repaired.
             return
         undecided.sort(key=lambda name: -measured.magnitude(name) / limits[name])
-        for place, name in enumerate(SEARCHED_TENSORS.first(undecided)):
+        chosen = list(SEARCHED_TENSORS.first(undecided))
+        # Fewer tensors are searched several times, each time from other inputs.
+        again = [chosen[at % len(chosen)] for at in range(SEARCHES - len(chosen)) if chosen]
+        for place, name in enumerate((*chosen, *again)):
             self._report("search", name)
             random = np.random.default_rng([self.seed, 1, place])
-            start = [(feeds, measured.magnitude(name)) for feeds in self._starts(name, measured)]
+            start = self._starts(name, measured, random if place else None)
             search(
                 self.space,
                 start,
@@ -154,15 +158,38 @@ class RangeAnalysis:
                 ),
                 random,
                 enough=self._beginning(name, limits[name]),
+                propose=lambda best, name=name: self._steps(best, name),  # type: ignore[misc]
             )
             if self._overflowed(name, measured):
                 # One input usually overflows several tensors: every one is measured on it.
                 measured.measure([(measured.extremes[name][0], f"search for {name}")])
                 break
 
-    def _starts(self, name: str, measured: MeasuredRanges) -> list[Mapping[str, Array]]:
+    def _steps(self, best: Mapping[str, Array], name: str) -> Sequence[Mapping[str, Array]]:
+        """Steps along the gradient of the largest element, where the oracle has gradients."""
+        oracle = differentiable(self.handle.oracle())
+        if oracle is None:
+            return ()
+        try:
+            value = np.asarray(self.handle.oracle().run(best, [name])[name])
+            weight = np.zeros(value.shape)
+            place = int(np.abs(value).argmax())
+            weight.reshape(-1)[place] = np.sign(value.reshape(-1)[place]) or 1.0
+            slopes = oracle.gradients(best, {name: weight})
+        except IsomorphError:
+            return ()
+        return steps_along(self.space, best, slopes, (1.0,))
+
+    def _starts(
+        self, name: str, measured: MeasuredRanges, random: np.random.Generator | None
+    ) -> list[tuple[Mapping[str, Array], float]]:
+        """The best input so far, or others that are drawn: one hill may hide a higher one."""
         known = measured.extremes.get(name)
-        return [known[0]] if known is not None else [self.space.fitted(self.samples[0][0])]
+        if random is None and known is not None:
+            return [(known[0], measured.magnitude(name))]
+        drawn = [self.space.drawn(random or np.random.default_rng(self.seed), corners=0.5)
+                 for _ in range(SEARCH_CHILDREN)]  # fmt: skip
+        return list(zip(drawn, measured.magnitudes(name, drawn), strict=True))
 
     def _beginning(self, name: str, limit: float) -> float:
         return overflow_begins(str(self.target)) if self.target is not None else limit
@@ -185,6 +212,7 @@ class RangeAnalysis:
         node = self._nodes.get(name)
         limit = self._largest(graph, name)
         reason = bounds.reason
+        _refuse_contradiction(name, bounds, measured)
         if self._overflowed(name, measured):
             status, reason = RangeStatus.OVERFLOW, None
         elif _inside(bounds, limit):
@@ -274,6 +302,16 @@ class RangeAnalysis:
             self.on_progress(phase, detail)
 
 
+def _refuse_contradiction(name: str, bounds: TensorBounds, measured: MeasuredRanges) -> None:
+    """Raise if a run refutes a bound: that is a defect of a transformer, never a result."""
+    low, high = measured.lower.get(name, bounds.lower), measured.upper.get(name, bounds.upper)
+    if low < bounds.lower or high > bounds.upper:
+        raise AssertionError(
+            f"tensor {name!r} was measured at {low!r} … {high!r}, "
+            f"outside its bound {bounds.lower!r} … {bounds.upper!r}"
+        )
+
+
 def _signed_extreme(tensor: TensorRange) -> float:
     low, high = tensor.measured_lower, tensor.measured_upper
     return low if abs(low) > abs(high) else high
@@ -281,17 +319,3 @@ def _signed_extreme(tensor: TensorRange) -> float:
 
 def _inside(bounds: TensorBounds, limit: float) -> bool:
     return bounds.lower >= -limit and bounds.upper <= limit
-
-
-def _input_range(variable: object) -> InputRange:
-    from isomorph.inputs.input_space import InputVariable
-
-    assert isinstance(variable, InputVariable)
-    return InputRange(
-        name=variable.name,
-        dtype=variable.dtype,
-        shape=variable.shape,
-        lower=variable.lower,
-        upper=variable.upper,
-        origin=variable.origin,
-    )

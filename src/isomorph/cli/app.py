@@ -19,6 +19,7 @@ COMMANDS: Mapping[str, str] = {
     "convert": "Convert by the best route there is; every hop is proven.",
     "lint": "What stands in the way of a conversion, seen without running.",
     "ranges": "Bound every tensor for all inputs of given ranges.",
+    "stress": "Search for the input on which two models differ most.",
     "run": "Run a model and show what came out; keep it with --output.",
     "trace": "Record a run with all its tensors, to compare it elsewhere.",
     "extract": "Cut the faulty node out of both models, for a bug report.",

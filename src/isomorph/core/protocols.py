@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from isomorph.core.patch import Patch
     from isomorph.core.report import Finding, Report
     from isomorph.core.subgraph import Piece
-    from isomorph.core.trace import Arrays, Capabilities, Environment, Noise, RunRequest, Use
+    from isomorph.core.trace import (
+        Array,
+        Arrays,
+        Capabilities,
+        Environment,
+        Noise,
+        RunRequest,
+        Use,
+    )
 
 
 class Framework(Protocol):
@@ -133,6 +141,21 @@ class RunsMany(Protocol):
 
     def run_many(self, requests: Sequence[RunRequest]) -> list[Arrays]:
         """Return the results in the order of the requests; the first failure is raised."""
+        ...
+
+
+@runtime_checkable
+class Differentiates(Protocol):
+    """The ability of an oracle to differentiate its outputs by its inputs, in float64."""
+
+    def gradients(
+        self, feeds: Mapping[str, Array], weights: Mapping[str, Array]
+    ) -> Mapping[str, Array]:
+        """Return the gradient of a weighted sum of tensors by each input of real numbers.
+
+        ``weights`` are by the names of the tensors, which need not be outputs. Sessions in workers
+        have the method, and ``Capabilities.gradients`` states whether it works.
+        """
         ...
 
 

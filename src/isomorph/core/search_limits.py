@@ -30,11 +30,33 @@ SEARCHED_TENSORS = Limit(
 )
 """Beyond: such a tensor is open though an input may overflow it."""
 
+SEARCHES = 4
+"""Searches for an overflow, each from other inputs, where fewer tensors are open. Beyond: a tensor
+stays open that a search from yet another input would overflow."""
+
 SEARCH_ROUNDS = 24
 """Rounds of one search for an extreme input. Beyond: the best input so far is kept."""
 
 SEARCH_CHILDREN = 16
 """Inputs that are evaluated in one round of a search."""
+
+STRESS_STARTS = Limit(
+    most=8,
+    of="samples are what a search for the worst input starts from",
+    left_out="a search that starts from further samples",
+)
+"""Beyond: further samples widen the ranges of the inputs only."""
+
+STRESS_BUDGETS = Limit(
+    most=96,
+    of="inputs get a budget of their own in a search for the worst one",
+    left_out="budgets of further inputs of the search",
+)
+"""Beyond: the worst input so far is kept."""
+
+MINIMIZING_TRIALS = 32
+"""Trials to set parts of the worst input back. Beyond: more of its elements stay changed than need
+to."""
 
 STALLED_ROUNDS = 6
 """Rounds of a search without a better input, after which it ends."""

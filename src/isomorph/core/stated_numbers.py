@@ -136,6 +136,11 @@ INPUT_SCALES = (1.0, 4.0, 16.0, 64.0)
 """Factors of the given inputs with which a difference is searched for: powers of four up to where
 activations saturate."""
 
+KEPT_RATIO = 0.9
+"""Share of the ratio of an error and its budget that an input keeps while elements are set back.
+The budget of three draws varies by more from seed to seed. The verdict is that of a check on the
+input that is left."""
+
 # Why a node is wrong, and what repairs it
 
 GRID_REACH = 2.0

@@ -78,6 +78,8 @@ class Capabilities:
     fetch: Literal["all", "outputs"] = "all"
     feed: Literal["all", "inputs"] = "all"
     noise: bool = False
+    gradients: bool = False
+    """Whether it differentiates its outputs by its inputs (``Differentiates``)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.protocols import Differentiates
 from isomorph.core.search_limits import SEARCH_CHILDREN, SEARCH_ROUNDS, STALLED_ROUNDS
 
 if TYPE_CHECKING:
+    from isomorph.core.protocols import Session
     from isomorph.core.trace import Array
     from isomorph.inputs.input_space import InputSpace
 
@@ -22,6 +25,8 @@ Feeds = Mapping[str, "Array"]
 Evaluate = Callable[[Sequence[Feeds]], Sequence[float]]
 """Returns the number for each input; NaN or −inf for one that counts for nothing."""
 
+_STEPS = (1.0, 0.1, 0.01)
+"""Steps along the sign of a gradient, as shares of the range of an input."""
 _SHARES = (1.0, 0.5, 0.25, 0.1, 0.03)
 """Shares of the elements that one change draws anew."""
 
@@ -67,6 +72,29 @@ def search(
         if stalled == 0:
             best, value = tried[place], found[place]
     return Extreme(feeds=best, value=value, evaluations=spent)
+
+
+def steps_along(
+    space: InputSpace, best: Feeds, slopes: Mapping[str, Array], signs: Sequence[float]
+) -> list[Feeds]:
+    """Inputs at several steps along the sign of a gradient, within their ranges."""
+    proposed: list[Feeds] = []
+    for share, sign in product(_STEPS, signs):
+        moved = {name: np.asarray(value) for name, value in best.items()}
+        for each in space.variables:
+            if not each.whole and each.name in slopes:
+                step = sign * share * (each.upper - each.lower)
+                value = np.asarray(best[each.name], np.float64)
+                moved[each.name] = each.typed(value + step * np.sign(slopes[each.name]))
+        proposed.append(moved)
+    return proposed
+
+
+def differentiable(session: Session) -> Differentiates | None:
+    """The session as what gives gradients; None where it has none."""
+    if session.capabilities.gradients and isinstance(session, Differentiates):
+        return session
+    return None
 
 
 def _rank(value: float) -> float:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.errors import UsageError
+from isomorph.core.ranges import InputRange
 from isomorph.inputs.generate import generate, holds_mask, longest_length, table_size
 from isomorph.oracle.dtypes import numpy_dtype
 
@@ -203,3 +204,15 @@ def measured_bounds(samples: Sequence[Mapping[str, Array]]) -> dict[str, Bounds]
 def first_sample(graph: Graph, dims: Mapping[str, int], seed: int) -> dict[str, Array]:
     """A generated sample, for its sizes."""
     return generate(graph, dims, sample="uniform", seed=seed)
+
+
+def input_range(variable: InputVariable) -> InputRange:
+    """What a report keeps of an input."""
+    return InputRange(
+        name=variable.name,
+        dtype=variable.dtype,
+        shape=variable.shape,
+        lower=variable.lower,
+        upper=variable.upper,
+        origin=variable.origin,
+    )

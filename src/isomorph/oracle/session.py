@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from isomorph.core.protocols import Differentiates
 from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.store.spill import SpillingTensors
 
 if TYPE_CHECKING:
-    from isomorph.core.trace import Arrays, Use
+    from isomorph.core.trace import Array, Arrays, Use
 
 Keep = Callable[[str, Any], Any]
 """Takes a fetched tensor once it is computed, and returns what stands for it in the result."""
@@ -59,6 +60,13 @@ class OracleSession:
     ) -> None:
         """Like ``run``, but nothing is kept: each tensor is used as soon as it is computed."""
         self._evaluator.run(feeds, fetch, noise, use)
+
+    def gradients(
+        self, feeds: Mapping[str, Array], weights: Mapping[str, Array]
+    ) -> Mapping[str, Array]:
+        """The gradient of a weighted sum of tensors by the inputs; see ``capabilities``."""
+        assert isinstance(self._evaluator, Differentiates)
+        return self._evaluator.gradients(feeds, weights)
 
     def close(self) -> None:
         """Release the program's lifted weights, plans and magnitudes of sums."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from isomorph import registry
 from isomorph.core.errors import UsageError
-from isomorph.core.protocols import SupportsExtract, SupportsPatch
+from isomorph.core.protocols import Differentiates, SupportsExtract, SupportsPatch
 from isomorph.core.trace import Environment
 from isomorph.oracle.noise_stats import hand_over
 from isomorph.sessions.error_codec import guard
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from isomorph.core.patch import Patch
     from isomorph.core.protocols import Session, SupportsExtract, SupportsPatch
     from isomorph.core.subgraph import Piece
-    from isomorph.core.trace import Arrays, Noise, Use
+    from isomorph.core.trace import Array, Arrays, Noise, Use
 
 Progress = Callable[[str, str], None]
 """Called with the phase and what it is about: ``progress("load", "model.onnx")``."""
@@ -136,6 +136,14 @@ class GuardedSession:
         """Use each tensor of ``fetch`` as soon as it is computed."""
         with guard(f"running in runtime {self.environment.runtime!r}", file=self._file):
             hand_over(self._session, feeds, fetch, use, noise=noise)
+
+    def gradients(
+        self, feeds: Mapping[str, Array], weights: Mapping[str, Array]
+    ) -> Mapping[str, Array]:
+        """The gradient of a weighted sum of tensors by the inputs; see ``capabilities``."""
+        assert isinstance(self._session, Differentiates)
+        with guard(f"differentiating in {self.environment.runtime!r}", file=self._file):
+            return self._session.gradients(feeds, weights)
 
     def close(self) -> None:
         """Let go of what the session holds."""

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
 from isomorph.core.memory import building, give_back, keep_large_apart
 from isomorph.core.model import Model
+from isomorph.core.protocols import Differentiates
 from isomorph.core.system_memory import resident_memory
 from isomorph.core.threads import use_threads
 from isomorph.core.trace import Environment, Noise
@@ -66,6 +67,7 @@ class Worker:
             "run": self._run,
             "run_many": self._run_many,
             "disturb": self._disturb,
+            "gradients": self._gradients,
             "close_session": self._close_session,
             "apply": self._apply,
             "rehearse": self._rehearse,
@@ -135,6 +137,13 @@ class Worker:
             for number, (place, fetch, noise) in enumerate(wanted):
                 answer.put(str(number), session.run(feeds[place], fetch, noise=noise))
         return self._trimmed(answer.header())
+
+    def _gradients(self, message: Message) -> Message:
+        packed = unpack(self._folder / "to_worker", message["feeds"])
+        session = self._sessions[message["session"]]
+        assert isinstance(session, Differentiates)
+        found = session.gradients(packed["feeds"], packed["weights"])
+        return self._trimmed(self._outbox.pack(found))
 
     def _disturb(self, message: Message) -> Message:
         feeds = unpack(self._folder / "to_worker", message["feeds"])

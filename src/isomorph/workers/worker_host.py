@@ -37,7 +37,7 @@ from isomorph.workers.worker_pool import WorkerSlot
 if TYPE_CHECKING:
     from isomorph.core.patch import Patch
     from isomorph.core.subgraph import Piece
-    from isomorph.core.trace import Arrays, Noise, RunRequest
+    from isomorph.core.trace import Array, Arrays, Noise, RunRequest
     from isomorph.workers.ipc import Message
 
 BYTES_PER_WEIGHT = 64
@@ -214,6 +214,13 @@ class RemoteSession:
                 "noises": [encode(each.noise) for each in requests],
             }
             return slot.run_many(message, [each.feeds for each in requests], self._doing)
+
+    def gradients(
+        self, feeds: Mapping[str, Array], weights: Mapping[str, Array]
+    ) -> Mapping[str, Array]:
+        """The gradient of a weighted sum of tensors by the inputs; see ``capabilities``."""
+        with self._slot as slot:
+            return slot.gradients(self._asking(slot, ()), feeds, weights, self._doing)
 
     def disturbed(
         self,

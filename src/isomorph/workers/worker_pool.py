@@ -120,6 +120,13 @@ class WorkerSlot:
         found, _ = self._answered(message, packed, doing, runs=len(feeds))
         return [found[str(place)] for place in range(len(feeds))]
 
+    def gradients(
+        self, message: Message, feeds: Arrays, weights: Arrays, doing: str
+    ) -> dict[str, Any]:
+        """Feed, and differentiate a weighted sum."""
+        packed = {"feeds": feeds, "weights": weights}
+        return self._fed(message | {"command": "gradients"}, packed, doing)
+
     def disturb(self, message: Message, feeds: Arrays, doing: str) -> tuple[dict[str, Any], Any]:
         """Feed and fetch, once as it is and once for every noise, of which sizes come back."""
         runs = 1 + len(message["noises"])

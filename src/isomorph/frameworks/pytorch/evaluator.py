@@ -11,7 +11,7 @@ import torch
 
 from isomorph.core.threads import threads_per_side
 from isomorph.core.trace import Capabilities, Noise
-from isomorph.frameworks.pytorch.arrays import FLOATS, to_array
+from isomorph.frameworks.pytorch.arrays import FLOATS, is_float, to_array
 from isomorph.frameworks.pytorch.control_flow import refuse_unsupported
 from isomorph.frameworks.pytorch.eval_run import OracleRun, declared_default
 from isomorph.frameworks.pytorch.float64_steps import data_steps, lifted
@@ -44,7 +44,10 @@ class TorchEvaluator:
         """Any tensor of a program that can be cut, and only its interface otherwise."""
         cuttable = self._model.cuttable
         return Capabilities(
-            fetch="all" if cuttable else "outputs", feed="all" if cuttable else "inputs", noise=True
+            fetch="all" if cuttable else "outputs",
+            feed="all" if cuttable else "inputs",
+            noise=True,
+            gradients=cuttable,
         )
 
     def run(
@@ -60,6 +63,34 @@ class TorchEvaluator:
                 return self._run_cut(feeds, fetch, noise, keep)
             found = self._run_recorded(feeds, fetch, noise)
             return {name: keep(name, value) for name, value in found.items()}
+
+    def gradients(
+        self, feeds: Mapping[str, Any], weights: Mapping[str, Any]
+    ) -> dict[str, np.ndarray[Any, Any]]:
+        """The gradient of the weighted sum of tensors by every input of real numbers."""
+        plan = self._planners[""].plan(frozenset(feeds), tuple(weights))
+        run = self._new_run(feeds, None)
+        values = {
+            name: lifted(feed_raw(self._program, name, array)) for name, array in feeds.items()
+        }
+        real = {name: value for name, value in values.items() if is_float(value)}
+        with _few_threads(), torch.enable_grad(), declared_default():
+            for value in real.values():
+                value.requires_grad_()
+            start = starting_values(self._program, values, plan, self._program.constants)
+            steps = data_steps(plan.steps, set(values))
+            found = execute(plan, start, tuple(weights), run.evaluator(self._program, steps, ""))
+            total = sum(
+                (found[name] * torch.from_numpy(np.asarray(weight, np.float64))).sum()
+                for name, weight in weights.items()
+            )
+            if not isinstance(total, torch.Tensor) or not total.requires_grad:
+                return {name: np.zeros(value.shape) for name, value in real.items()}
+            slopes = torch.autograd.grad(total, list(real.values()), allow_unused=True)
+        return {
+            name: np.zeros(value.shape) if slope is None else slope.numpy()
+            for (name, value), slope in zip(real.items(), slopes, strict=True)
+        }
 
     def close(self) -> None:
         """Release the lifted weights."""

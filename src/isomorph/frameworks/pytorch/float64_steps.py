@@ -52,7 +52,8 @@ def cast(value: Any, declared: torch.dtype | None, target: torch.dtype | None) -
     if target in FLOATS:
         if value.is_floating_point() and not narrows(declared, target):
             # A tensor of its own, since its declared type is kept by identity.
-            return value.to(torch.float64).detach()
+            wide = value.to(torch.float64)
+            return wide.view_as(wide) if torch.is_grad_enabled() else wide.detach()
         return value.to(target).to(torch.float64)
     return value.to(_WIDER.get(target, target))
 
