@@ -195,9 +195,12 @@ def measured_bounds(samples: Sequence[Mapping[str, Array]]) -> dict[str, Bounds]
             array = np.asarray(value)
             if array.dtype.kind not in "fiub" and "float" not in str(array.dtype):
                 continue
-            low, high = float(np.min(array, initial=np.inf)), float(np.max(array, initial=-np.inf))
-            before = found.get(name, (np.inf, -np.inf))
-            found[name] = min(before[0], low), max(before[1], high)
+            numbers = array.astype(np.float64)
+            numbers = numbers[np.isfinite(numbers)]
+            if numbers.size:
+                low, high = float(numbers.min()), float(numbers.max())
+                before = found.get(name, (low, high))
+                found[name] = min(before[0], low), max(before[1], high)
     return found
 
 

@@ -43,6 +43,8 @@ def test_a_range_that_is_missing_or_impossible_is_wrong_use():
         input_space(made, feeds, {"y": (0, 1)}, {})
     found = input_space(made, feeds, {}, measured_bounds([{"x": np.array([-2.0, 3.0])}]))
     assert (found.variables[0].lower, found.variables[0].upper) == (-2.0, 3.0)
+    assert measured_bounds([{"n": np.array([4, -7])}]) == {"n": (-7.0, 4.0)}
+    assert measured_bounds([{"x": np.array([np.inf, 1.0, np.nan])}]) == {"x": (1.0, 1.0)}
     table = graph(
         node("Gather", "table", "ids", axis=0),
         inputs=(spec("ids", "int64"),),
