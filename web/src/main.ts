@@ -1,6 +1,7 @@
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { h } from "./dom";
+import { decoding } from "./decoding";
 import { findings } from "./findings";
 import { profile } from "./profile";
 import type { CloseUp, Report } from "./page_report";
@@ -24,6 +25,7 @@ function draw(report: Report, page: HTMLElement, load?: Load, head: HTMLElement 
     profile(report, selection),
     slices(report, selection),
     tensors(report, selection, load),
+    decoding(report),
     quantization(report),
     testSet(report),
     steps(report),
@@ -38,6 +40,7 @@ const NAMES: Record<string, string> = {
   profile: "Profile",
   graphs: "Graphs",
   tensors: "Tensors",
+  decoding: "Decoding",
   quantization: "Quantization",
   "test-set": "Test set",
   steps: "Time steps",

@@ -7,9 +7,9 @@ export type Verdict = "equivalent" | "degraded" | "divergent" | "unknown";
 
 export type ModelForm = "file" | "live object" | "trace";
 
-export type InputKind = "given" | "generated" | "test set";
+export type InputKind = "given" | "generated" | "test set" | "decoding step";
 
-export type BoundBy = "name" | "similar name" | "its number in the signature" | "position" | "only pair of this type and shape" | "the only one left" | "shape and value" | "stated by the user";
+export type BoundBy = "name" | "similar name" | "its number in the signature" | "position" | "only pair of this type and shape" | "the only one left" | "shape and value" | "role in decoding" | "stated by the user";
 
 export type DivergenceKind = "values" | "shape" | "missing";
 
@@ -18,6 +18,12 @@ export type FindingStatus = "suspected" | "confirmed" | "refuted";
 export type FindingEffect = "reaches_output" | "below_rounding" | "latent" | "none";
 
 export type Confidence = "certain" | "likely" | "possible";
+
+export type Start = "empty caches" | "buffers of zeros" | "generated caches" | "given caches" | "no caches";
+
+export type CachedBy = "stated by the user" | "names" | "data flow" | "order and shapes";
+
+export type TokenJudgment = "same" | "tie" | "within the intended loss" | "wrong" | "not judged";
 
 export type BaselineState = "new" | "unchanged" | "worse" | "expired" | "fixed";
 
@@ -51,6 +57,8 @@ export interface Report {
   /** Worst first. */
   quantization: QuantizedTensor[];
   test_set: OverSamples | null;
+  /** Token by token; null where it was not asked for. */
+  decoding: Decoding | null;
   /** The error node by node; null where it was not asked for. */
   profile: ErrorProfile | null;
   /** The pair's name in the project file, or the two locations. */
@@ -192,6 +200,8 @@ export interface Coverage {
   generated: number;
   /** Samples of the test set on which every output was compared. */
   from_set: number;
+  /** Steps of decoding on which every output was compared. */
+  decoded: number;
   /** Samples that the test set has. */
   in_set: number;
   set_name: string | null;
@@ -389,6 +399,89 @@ export interface MetricOverSamples {
   samples: number;
   reference: Real;
   candidate: Real;
+}
+
+/** A prompt and the tokens decoded after it, step by step. */
+export interface Decoding {
+  /** The tokens of each row. */
+  prompt: number[][];
+  start: Start;
+  reference_caches: CachePair[];
+  candidate_caches: CachePair[];
+  steps: DecodingStep[];
+  caches: CacheErrors[];
+  own: OwnDecoding;
+  /** The place, in the list of caches, of the first that is wrong: by step, then by layer. */
+  first_wrong_cache: number | null;
+}
+
+/** An input of a model that takes what one of its outputs returned at the step before. */
+export interface CachePair {
+  input: string;
+  output: string;
+  axis: number;
+  /** Its place in the order of layers. */
+  layer: number;
+  /** What it holds, as far as its name tells: ``key``, ``value``, ``encoder key``. */
+  part: string;
+  how: CachedBy;
+}
+
+/** One step: the candidate on the reference's caches and tokens. */
+export interface DecodingStep {
+  number: number;
+  /** Positions in the caches before the step. */
+  cached: number;
+  /** Tokens that the step took. */
+  tokens: number;
+  /** Of the logits; null where they were not compared. */
+  verdict: Verdict | null;
+  /** The largest difference of two logits, run against run. */
+  error: Real | null;
+  /** The same error by its budget, where it is largest. */
+  ratio: Real | null;
+  choices: TokenChoice[];
+  /** The share of the reference's few largest logits that are among the candidate's. */
+  top_k: number | null;
+}
+
+/** The token of the largest logit, on both sides, in one row of the batch. */
+export interface TokenChoice {
+  row: number;
+  reference: number;
+  candidate: number;
+  judgment: TokenJudgment;
+  margin: Real;
+  allowed: Real | null;
+}
+
+/** One cache over all steps, on the reference's caches and tokens. */
+export interface CacheErrors {
+  /** The name of the output. */
+  reference: string;
+  candidate: string;
+  layer: number;
+  part: string;
+  verdicts: (Verdict | null)[];
+  /** The largest difference at each step, run against run. */
+  errors: (Real | null)[];
+  /** The same errors by their budgets. */
+  ratios: (Real | null)[];
+  /** The place of the first step, in the list of steps, at which it is beyond its budget. */
+  first_wrong: number | null;
+}
+
+/** Each side on its own caches and its own tokens: greedy decoding as it is deployed. */
+export interface OwnDecoding {
+  /** The tokens that each row decoded. */
+  reference: number[][];
+  candidate: number[][];
+  /** Why the candidate did not decode as many. */
+  failure: string;
+  /** Which decoded token, counted from 1, is the first that differs in a row. */
+  first_different: number | null;
+  /** That token. */
+  choice: TokenChoice | null;
 }
 
 /** Both graphs and the tensors worth a look, all on one sample. */

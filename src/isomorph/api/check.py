@@ -59,6 +59,7 @@ def check(
         options = replace(options, locate=False, align=False, quantization=False, profile=False)
     # Read first, so that a broken file fails before the check.
     accepted = None if options.baseline is None else _read_baseline(Path(options.baseline))
+    _refuse_without_decoder(options, candidate, data)
     samples, metric = _given_samples(data, inputs, options, trust=trust)
     example = inputs
     if samples is not None and not all(map(_is_file, (reference, candidate))):
@@ -99,7 +100,14 @@ def check(
             from isomorph.checking.dispatch import run_check
 
         request = check_request(options, dims=dims or {}, budgets=budgets, inputs=inputs, data=data)
-        report = run_check(loader, reference, candidate, config)
+        if options.decode is None:
+            report = run_check(loader, reference, candidate, config)
+        else:
+            from isomorph.decoding.check import check_decoding
+
+            report = check_decoding(
+                loader, reference, candidate, config, steps=options.decode, caches=options.caches
+            )
     report = replace(report, request=request, cost=meter.cost())
     return apply_baseline(report, options.baseline, accepted, options.pair)
 
@@ -134,6 +142,29 @@ def _given_samples(
     from isomorph.measure.user_metric import user_metric
 
     return samples, user_metric(options.metric, trust=trust)
+
+
+def _refuse_without_decoder(
+    options: CheckOptions,
+    candidate: Any,  # noqa: ANN401
+    data: str | Path | None,
+) -> None:
+    """Raise a ``UsageError`` for options of decoding that nothing is decoded for."""
+    if options.decode is None:
+        if options.caches:
+            raise UsageError(
+                "BAD_OPTION", "--cache is for decoding", fix="say how many tokens: --decode N"
+            )
+        return
+    if options.decode < 1:
+        raise UsageError("BAD_OPTION", f"--decode {options.decode} decodes nothing")
+    if candidate is None:
+        raise UsageError("BAD_OPTION", "--decode compares two models, and one is given")
+    if data is not None:
+        raise UsageError(
+            "BAD_OPTION", "--decode has one prompt, and --data gives many samples",
+            fix="give the prompt with --inputs; it may have several rows",
+        )  # fmt: skip
 
 
 def _is_file(source: Any) -> bool:  # noqa: ANN401

@@ -54,6 +54,8 @@ class CheckKeywords(PairKeywords, total=False):
     profile: bool | None
     baseline: str | Path | None
     pair: str | None
+    decode: int | None
+    caches: Mapping[str, str] | None
 
 
 class ConvertKeywords(TypedDict, total=False):
@@ -69,7 +71,7 @@ class ConvertKeywords(TypedDict, total=False):
 
 _LIMITS = frozenset(each.name for each in fields(Limits))
 _RUNTIME = frozenset({"runtime", "settings", "state", "ops"}) | _LIMITS
-_MAPPINGS = frozenset({"bind_inputs", "bind_outputs", "layouts", "settings"})
+_MAPPINGS = frozenset({"bind_inputs", "bind_outputs", "layouts", "settings", "caches"})
 """None states none of these; what the object has remains."""
 
 

@@ -92,6 +92,12 @@ class CheckOptions(PairOptions):
     """A file of divergences that were examined and accepted (``isomorph accept``)."""
     pair: str | None = None
     """The name of this pair in the baseline; None: the locations of the models."""
+    decode: int | None = None
+    """Decode so many tokens with both models, and compare them at every step; the inputs are a
+    prompt, or one is generated."""
+    caches: Mapping[str, str] = field(default_factory=dict)
+    """Of a decoder, the output that returns what an input takes at the next step, where that is
+    not recognized."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

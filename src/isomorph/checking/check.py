@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from isomorph.checking.collect import Collectors
 from isomorph.checking.compare import (
@@ -45,6 +45,7 @@ from isomorph.checking.unreached import (
 )
 from isomorph.checking.verdict import Claim, Outcome, known_to_differ
 from isomorph.core.cost import phase
+from isomorph.core.coverage import InputKind
 from isomorph.core.divergence import Verdict
 from isomorph.core.model import OutputOrder
 from isomorph.diagnose.weight_proof import WeightProof
@@ -68,23 +69,54 @@ if TYPE_CHECKING:
     from isomorph.sessions.model_handle import ModelHandle
 
 
+class SamplePlan(Protocol):
+    """Makes the samples of a check itself, and adds what it learns from their comparisons."""
+
+    def bound(self, prepared: PreparedPair) -> PreparedPair:
+        """The pair, with the bindings that the plan stated marked as such."""
+
+    def samples(self, prepared: PreparedPair) -> list[Sample]:
+        """The samples to check, in their order."""
+
+    def add(
+        self,
+        sample: Sample,
+        comparison: Comparison,
+        sides: tuple[EvaluatedModel, EvaluatedModel],
+    ) -> None:
+        """Take the comparison of a sample."""
+
+    def outcome(self, prepared: PreparedPair) -> Outcome:
+        """What all samples together show."""
+
+
 def check_pair(
-    reference: ModelHandle, candidate: ModelHandle, given: Sample | None, options: CheckConfig
+    reference: ModelHandle,
+    candidate: ModelHandle,
+    given: Sample | None,
+    options: CheckConfig,
+    plan: SamplePlan | None = None,
 ) -> Report:
     """Whether two models are the same function."""
     with logged_check(options, reference, candidate) as log:
         stored_inputs = reference.model.graph.inputs
-        pair = _PairCheck.of(log, prepare_pair(reference, candidate, options))
-        prepared, outputs = pair.prepared, pair.prepared.outputs
+        prepared = prepare_pair(reference, candidate, options)
+        prepared = prepared if plan is None else plan.bound(prepared)
+        pair, outputs = _PairCheck.of(log, prepared), prepared.outputs
         pair.check_interface()
         if options.data is not None:
             result = pair.judge_test_set(stored_inputs)
             samples, outputs = result.examined, result.outputs
+        elif plan is not None:
+            with phase("decode"):
+                samples = plan.samples(prepared)
         else:
             samples = _samples(prepared, given)
         earlier = _Earlier(outputs=outputs)
         for sample in log.each_sample(samples):
-            earlier = pair.check_sample(sample, earlier)
+            earlier = pair.check_sample(sample, earlier, plan)
+        if plan is not None:
+            log.add(plan.outcome(prepared))
         return pair.report(earlier)
 
 
@@ -95,8 +127,21 @@ class _Earlier:
     outputs: tuple[Binding, ...]
     loss: LossStudy = field(default_factory=LossStudy)
     located: bool = False
+    located_again: bool = False
+    """Whether faults were searched for at a second step of decoding."""
     probed: Probed | None = None
     experiment: ConstantExperiment | None = None
+    first_step: _Compared | None = None
+    """Of decoding; it is described in detail unless faults are located at another step."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Compared:
+    """A compared sample, with both models on it."""
+
+    sample: Sample
+    comparison: Comparison
+    sides: tuple[EvaluatedModel, EvaluatedModel]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +227,9 @@ class _PairCheck:
         collect_test_set(self.collectors, result)
         return result
 
-    def check_sample(self, sample: Sample, earlier: _Earlier) -> _Earlier:
+    def check_sample(
+        self, sample: Sample, earlier: _Earlier, plan: SamplePlan | None = None
+    ) -> _Earlier:
         """Evaluate both models on one sample, compare them, and locate what differs."""
         log, prepared = self.log, self.prepared
         ref = evaluate_model(log, prepared.reference, prepared.reference.real(sample.feeds))
@@ -196,12 +243,16 @@ class _PairCheck:
             return earlier
         log.add(Outcome(findings=tuple(prepared.interface.clipped_inputs(sample, cand.feeds))))
         if is_deterministic(log, ref, cand):
-            earlier = self._compare(sample, (ref, cand), earlier)
+            earlier = self._compare(sample, (ref, cand), earlier, plan)
         add_failures(log, ref, cand)
         return earlier
 
     def _compare(
-        self, sample: Sample, sides: tuple[EvaluatedModel, EvaluatedModel], earlier: _Earlier
+        self,
+        sample: Sample,
+        sides: tuple[EvaluatedModel, EvaluatedModel],
+        earlier: _Earlier,
+        plan: SamplePlan | None,
     ) -> _Earlier:
         log, loss = self.log, earlier.loss
         proof = WeightProof(self.weights, sides, earlier.outputs, self.terms.false_alarm)
@@ -220,19 +271,52 @@ class _PairCheck:
             log.add(loss.outcome)
             comparison = loss.comparison or comparison
         add_comparison(log, comparison, earlier.outputs)
+        if plan is not None:
+            plan.add(sample, comparison, sides)
         self.sizes.note(sample, comparison.divergences)
         by_weight = comparison.by_weight and comparison.order is None
         if by_weight and not earlier.located:
             log.add(weight_outcome(comparison, proof))
+        again = self._shows_more(sample, comparison, earlier)
         located = locate_once(
             log, self.collectors, sides, comparison, self.terms,
-            hidden=loss.hidden or found, done=earlier.located or by_weight,
+            hidden=loss.hidden or found, done=(earlier.located and not again) or by_weight,
         )  # fmt: skip
+        earlier = replace(earlier, located_again=earlier.located_again or again)
+        located = located or earlier.located
+        compared = _Compared(sample=sample, comparison=comparison, sides=sides)
+        earlier = self._describe(compared, earlier, located=located)
         earlier = replace(earlier, outputs=comparison.bindings, loss=loss, located=located)
-        earlier = self._probe(sides, comparison, earlier)
-        if not sample.sizes:  # tensors are described at one size only
-            collect_sample(log, self.collectors, sample, comparison, sides)
+        return self._probe(sides, comparison, earlier)
+
+    def _shows_more(self, sample: Sample, comparison: Comparison, earlier: _Earlier) -> bool:
+        """Whether a later step of decoding has wrong outputs that no fault so far explains.
+
+        Some faults show in the caches at once, and in the logits at the next step.
+        """
+        if sample.kind is not InputKind.DECODED or not earlier.located or earlier.located_again:
+            return False
+        return any(
+            each.verdict is Verdict.DIVERGENT
+            and each.candidate_output not in self.log.summary.explained
+            for each in comparison.divergences
+        )
+
+    def _describe(self, compared: _Compared, earlier: _Earlier, *, located: bool) -> _Earlier:
+        """Keep a sample for what the report shows; tensors are described at one size only."""
+        sample = compared.sample
+        if sample.kind is InputKind.DECODED:  # every step has sizes of its own
+            if located and not earlier.located:
+                self._collect(compared)
+            return replace(earlier, first_step=earlier.first_step or compared)
+        if not sample.sizes:
+            self._collect(compared)
         return earlier
+
+    def _collect(self, compared: _Compared) -> None:
+        collect_sample(
+            self.log, self.collectors, compared.sample, compared.comparison, compared.sides
+        )
 
     def _probe(
         self,
@@ -276,6 +360,8 @@ class _PairCheck:
     def report(self, earlier: _Earlier) -> Report:
         """Compare sizes, weights and attributes, and make the report."""
         log, prepared = self.log, self.prepared
+        if earlier.first_step is not None and not earlier.located:
+            self._collect(earlier.first_step)
         reason = "wrong at some sizes of its dynamic axes"
         for finding in self.sizes.findings():
             claim = Claim(verdict=Verdict.DIVERGENT, reason=reason)

@@ -16,6 +16,7 @@ from isomorph.checking.evaluate import (
     overflow_outcome,
 )
 from isomorph.checking.locate import locate_faults, underflow_outcome
+from isomorph.checking.verdict import without_known
 from isomorph.core.cost import phase
 from isomorph.measure.compare import Comparison, Terms
 
@@ -90,7 +91,7 @@ def locate_once(
             location, sides, comparison, terms.false_alarm,
             lambda located: collectors.add_faults(sides[1], located),
         )  # fmt: skip
-    log.add(outcome)
+    log.add(without_known(outcome, log.summary))
     return True
 
 

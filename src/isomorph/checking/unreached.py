@@ -94,10 +94,11 @@ def compare_sizes(
 ) -> Outcome:
     """Findings for other sizes of the given inputs at which the models differ.
 
-    Generated inputs have several sizes already.
+    Generated inputs, and the steps of decoding, have several sizes already.
     """
     options: CheckConfig = prepared.options
-    given = any(sample.kind is not InputKind.GENERATED for sample in samples)
+    sized = {InputKind.GENERATED, InputKind.DECODED}
+    given = any(sample.kind not in sized for sample in samples)
     if experiment is None or not given or options.only_given or options.sizes is not None:
         return Outcome()
     if summary.verdict is Verdict.DIVERGENT:
@@ -118,6 +119,8 @@ def _reason(differs: str, verdict: Verdict, kinds: Sequence[InputKind]) -> str:
     """What the runs showed, then the difference that decides."""
     generated = all(kind is InputKind.GENERATED for kind in kinds)
     where = ("generated" if generated else "given") + (" input" if len(kinds) == 1 else " inputs")
+    if InputKind.DECODED in kinds:
+        where = "steps of decoding"
     if verdict is Verdict.EQUIVALENT:
         return f"the same on the {where}; {differs}"
     if verdict is Verdict.DEGRADED:

@@ -82,6 +82,13 @@ def extended(summary: Summary, outcome: Outcome) -> Summary:
     return summary
 
 
+def without_known(outcome: Outcome, summary: Summary) -> Outcome:
+    """The outcome without findings at nodes that earlier ones name with the same code."""
+    known = {(each.code, each.node) for each in summary.findings if each.node is not None}
+    located = tuple(each for each in outcome.located if (each.code, each.node) not in known)
+    return replace(outcome, located=located)
+
+
 def claims_of(divergences: Iterable[Divergence]) -> tuple[Claim, ...]:
     """The verdicts of single outputs."""
     return tuple(Claim(verdict=each.verdict, reason=each.reason) for each in divergences)

@@ -121,6 +121,8 @@ class CheckFlags(Flags):
     pair: cli_options.Pair = None
     strict: cli_options.Strict = False
     only_given: cli_options.OnlyGiven = False
+    decode: cli_options.Decode = None
+    cache: cli_options.Cache = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -348,6 +348,25 @@ Quick = Annotated[
     bool,
     Option("--quick", help="Compare the outputs only: no faulty nodes, weights or other inputs."),
 ]
+Decode = Annotated[
+    int | None,
+    Option(
+        "--decode",
+        metavar="N",
+        min=1,
+        help="Decode N tokens with the caches, and compare every step; --inputs is the prompt.",
+    ),
+]
+Cache = Annotated[
+    list[str] | None,
+    Option(
+        "--cache",
+        metavar="IN=OUT",
+        help="This output of a decoder is this input at the next step.",
+        sets="caches",
+        parse=lambda words: bindings("--cache", words),
+    ),
+]
 OnlyGiven = Annotated[
     bool, Option("--only-given", help="Ask about the given inputs alone, not the whole function.")
 ]

@@ -32,6 +32,7 @@ class InputKind(StrEnum):
     GIVEN = "given"
     GENERATED = "generated"
     TEST_SET = "test set"
+    DECODED = "decoding step"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,9 +65,9 @@ class OutputCoverage:
 class Coverage:
     """The totals of a ledger.
 
-    ``given``, ``generated`` and ``from_set`` count the inputs on which every output was compared;
-    ``in_set`` is how many samples the test set ``set_name`` has. ``values`` is the number of
-    elements that were compared with each other.
+    ``given``, ``generated``, ``from_set`` and ``decoded`` count the inputs on which every output
+    was compared; ``in_set`` is how many samples the test set ``set_name`` has. ``values`` is the
+    number of elements that were compared with each other.
     """
 
     given: Count = 0
@@ -75,6 +76,8 @@ class Coverage:
     """Generated inputs on which every output was compared."""
     from_set: Count = 0
     """Samples of the test set on which every output was compared."""
+    decoded: Count = 0
+    """Steps of decoding on which every output was compared."""
     in_set: Count = 0
     """Samples that the test set has."""
     set_name: str | None = None
@@ -115,6 +118,8 @@ class Coverage:
         if counts:
             one = self.given + self.generated == 1
             parts.append(f"{' and '.join(counts)} {'input' if one else 'inputs'}")
+        if self.decoded:
+            parts.append(f"{self.decoded} {'step' if self.decoded == 1 else 'steps'} of decoding")
         return f"on {' and '.join(parts)}" if parts else ""
 
 
@@ -169,6 +174,7 @@ class Ledger:
             given=self._complete[InputKind.GIVEN],
             generated=self._complete[InputKind.GENERATED],
             from_set=self._complete[InputKind.TEST_SET],
+            decoded=self._complete[InputKind.DECODED],
             in_set=self._in_set,
             set_name=self._set_name,
             inputs=self._inputs,

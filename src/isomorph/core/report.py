@@ -13,6 +13,7 @@ from isomorph.core.constraints import Count, PositiveCount, Probability
 from isomorph.core.cost import Cost
 from isomorph.core.coverage import Coverage, InputKind
 from isomorph.core.dataset_summary import OverSamples
+from isomorph.core.decoding import Decoding
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.model import Model, Source
 from isomorph.core.profile import ErrorProfile
@@ -190,6 +191,7 @@ class BoundBy(StrEnum):
     ONLY_FIT = "only pair of this type and shape"
     ONLY_ONE_LEFT = "the only one left"
     VALUES = "shape and value"
+    DECODING = "role in decoding"
     USER = "stated by the user"
 
 
@@ -253,6 +255,8 @@ class Report:
     quantization: tuple[QuantizedTensor, ...] = ()
     """Worst first."""
     test_set: OverSamples | None = None
+    decoding: Decoding | None = None
+    """Token by token; null where it was not asked for."""
     profile: ErrorProfile | None = None
     """The error node by node; null where it was not asked for."""
     pair: str = ""

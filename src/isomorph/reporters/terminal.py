@@ -14,6 +14,7 @@ from isomorph.core.coverage import InputKind
 from isomorph.core.escaping import counted, printable
 from isomorph.core.report import BoundBy
 from isomorph.reporters._dataset_summary import over_samples
+from isomorph.reporters._decoding import decoding_lines
 from isomorph.reporters._figures import VERDICT_STYLE
 from isomorph.reporters._findings import MARGIN, findings, labeled
 from isomorph.reporters._outputs import outputs
@@ -77,6 +78,9 @@ def _page(report: Report, width: int) -> Iterator[RenderableType]:
     if report.test_set is not None:
         yield ""
         yield from (labeled(label, text) for label, text in over_samples(report.test_set))
+    if report.decoding is not None:
+        yield ""
+        yield from (labeled(label, text) for label, text in decoding_lines(report.decoding))
     if report.quantization:
         yield ""
         yield from quantized(report.quantization, width)
@@ -240,7 +244,8 @@ def _cost(cost: Cost) -> str:
 
 def _origins(report: Report) -> list[str]:
     """Where the inputs came from; those generated in several ways share an entry."""
-    found = {one.origin: one.kind for one in report.inputs}
+    # The steps of decoding have a section of their own.
+    found = {one.origin: one.kind for one in report.inputs if one.kind != InputKind.DECODED}
     made = [
         each.removeprefix(_GENERATED)
         for each, kind in found.items()

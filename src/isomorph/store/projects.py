@@ -62,6 +62,8 @@ _KINDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "bind_inputs": (_table_of(_is_text), "a table of names"),
     "bind_outputs": (_table_of(_is_text), "a table of names"),
     "seed": (_is_whole, "a whole number"),
+    "decode": (_is_whole, "a number of tokens"),
+    "caches": (_table_of(_is_text), "a table of names"),
     "strict": (_is_flag, "true or false"),
     "only_given": (_is_flag, "true or false"),
     "trust": (_is_flag, "true or false"),

@@ -1,0 +1,17 @@
+"""Limits and sizes of decoding, each with what happens beyond it; no verdict depends on them."""
+
+from __future__ import annotations
+
+FOLLOWED_CACHE_NODES = 12
+"""Nodes that rearrange a cache and are followed to the node that writes new positions. Beyond: the
+pair of input and output is not recognized by data flow, and has to be stated."""
+
+PROMPT_TOKENS = 8
+"""Tokens of a generated prompt. A prompt of any length can be given."""
+
+GENERATED_POSITIONS = 4
+"""Positions of generated caches, for a model that does not run on empty ones."""
+
+TOP_K = 5
+"""The largest logits whose tokens are compared beside the largest one; the report shows the share
+that agrees, and no verdict depends on it."""
