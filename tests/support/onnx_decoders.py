@@ -23,15 +23,16 @@ class Faults:
     scale: float = HEAD**-0.5
     epsilon: float = 1e-5
     interleaved: bool = False
-    present_shift: float = 0.0
+    favored: int | None = None
+    """One of two words with equal logits, whose bias is the next larger number."""
 
 
 CLEAN = Faults()
 
 
 class _Graph:
-    def __init__(self, seed: int) -> None:
-        self.nodes, self.constants = [], []
+    def __init__(self, seed: int, *, narrow: bool = False) -> None:
+        self.nodes, self.constants, self.narrow = [], [], narrow
         self.random = np.random.default_rng(seed)
 
     def __call__(self, op, *inputs, name, outputs=1, **attributes):
@@ -44,8 +45,13 @@ class _Graph:
         return name
 
     def weight(self, name, *shape):
-        drawn = self.random.standard_normal(shape) / np.sqrt(shape[0])
-        return self.constant(name, drawn.astype(np.float32))
+        drawn = (self.random.standard_normal(shape) / np.sqrt(shape[0])).astype(np.float32)
+        if not self.narrow:
+            return self.constant(name, drawn)
+        step = np.float32(np.abs(drawn).max() / 127)
+        self.constant(f"{name}.bytes", np.rint(drawn / step).astype(np.int8))
+        self.constant(f"{name}.step", step)
+        return self("DequantizeLinear", f"{name}.bytes", f"{name}.step", name=name)
 
     def ints(self, name, *values):
         return self.constant(name, np.array(values, np.int64))
@@ -55,7 +61,9 @@ class _Graph:
 
     def saved(self, path, inputs, outputs):
         graph = helper.make_graph(self.nodes, "decoder", inputs, outputs, self.constants)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])
+        domains = {"": 20} | {node.domain: 1 for node in self.nodes if node.domain}
+        opsets = [helper.make_opsetid(domain, version) for domain, version in domains.items()]
+        model = helper.make_model(graph, opset_imports=opsets)
         model.ir_version = 10
         onnx.checker.check_model(model)
         onnx.save(model, path)
@@ -156,9 +164,12 @@ def _cached_length(g, past, axis):
     return g("Gather", shape, g.constant("length axis", np.int64(axis)), name="cached")
 
 
-def rotary_decoder(path, faults=CLEAN, *, seed=0):
-    """Of the Llama type: RMSNorm, rotary positions, grouped heads; names as optimum gives them."""
-    g = _Graph(seed)
+def rotary_decoder(path, faults=CLEAN, *, tokens="tokens", narrow=False):
+    """Of the Llama type: RMSNorm, rotary positions, grouped heads; names as optimum gives them.
+
+    ``narrow``: weights are stored in eight bits.
+    """
+    g = _Graph(0, narrow=narrow)
     _shared(g)
     positions = "position_ids"
     if faults.position_shift:
@@ -180,12 +191,12 @@ def rotary_decoder(path, faults=CLEAN, *, seed=0):
         x, present = _rotary_block(g, x, hidden, column, layer, fault)
         outputs += present
     x = _normalized(g, x, "norm", 1e-5)
-    g("Identity", g.linear(x, "head", WIDTH, WORDS), name="logits")
+    _scores(g, x, faults.favored)
     cache = ("batch", KEY_HEADS, "past", HEAD)
     inputs = [
-        _info("input_ids", TensorProto.INT64, "batch", "tokens"),
+        _info("input_ids", TensorProto.INT64, "batch", tokens),
         _info("attention_mask", TensorProto.INT64, "batch", "total"),
-        _info("position_ids", TensorProto.INT64, "batch", "tokens"),
+        _info("position_ids", TensorProto.INT64, "batch", tokens),
         *(
             _info(f"past_key_values.{layer}.{part}", TensorProto.FLOAT, *cache)
             for layer in range(LAYERS)
@@ -195,8 +206,21 @@ def rotary_decoder(path, faults=CLEAN, *, seed=0):
     presents = [
         _info(name, TensorProto.FLOAT, "batch", KEY_HEADS, "total", HEAD) for name in outputs
     ]
-    logits = _info("logits", TensorProto.FLOAT, "batch", "tokens", WORDS)
+    logits = _info("logits", TensorProto.FLOAT, "batch", tokens, WORDS)
     return g.saved(path, inputs, [logits, *presents])
+
+
+def _scores(g, x, favored):
+    if favored is None:
+        return g("Identity", g.linear(x, "head", WIDTH, WORDS), name="logits")
+    columns = g.random.standard_normal((WIDTH, WORDS)) / np.sqrt(WIDTH)
+    columns[:, 1] = columns[:, 0]
+    bias = np.zeros(WORDS, np.float32)
+    bias[:2] = 20.0
+    bias[favored] = np.nextafter(np.float32(20.0), np.float32(np.inf))
+    g.constant("head.weight", columns.astype(np.float32))
+    made = g("MatMul", x, "head.weight", name="head")
+    return g("Add", made, g.constant("head.bias", bias), name="logits")
 
 
 def _rotary_block(g, x, hidden, column, layer, fault):
@@ -230,9 +254,9 @@ def _rotary_block(g, x, hidden, column, layer, fault):
     return x, [f"present.{layer}.key", f"present.{layer}.value"]
 
 
-def table_decoder(path, *, seed=0, scale=HEAD**-0.5):
+def table_decoder(path, *, scale=HEAD**-0.5):
     """Of the GPT-2 type: a table of positions, LayerNorm; keys and values are one cache a layer."""
-    g = _Graph(seed)
+    g = _Graph(0)
     _shared(g)
     cached = _cached_length(g, "past_0", 3)
     tokens = g("Shape", "input_ids", name="token shape", start=1, end=2)
@@ -282,3 +306,169 @@ def _table_block(g, x, hidden, layer, scale):
     x = g("Add", x, g.linear(seen, f"{name}/out", WIDTH, WIDTH), name=f"{name}/first sum")
     up = g("Gelu", g.linear(x, f"{name}/up", WIDTH, 48), name=f"{name}/gelu")
     return g("Add", x, g.linear(up, f"{name}/down", 48, WIDTH), name=f"{name}/second sum")
+
+
+def _small_head(g, x):
+    g("MatMul", x, g.weight("head.weight", HEAD, WORDS), name="logits")
+
+
+def _small_parts(g):
+    """Queries, keys and values of one head, and the words that they are made of."""
+    x = g("Gather", g.weight("words", WORDS, HEAD), "input_ids", name="embedding")
+    parts = [g.linear(x, part, HEAD, HEAD) for part in ("query", "key", "value")]
+    return [g("Unsqueeze", each, g.ints(f"{each} axis", 1), name=f"{each}/head") for each in parts]
+
+
+def _small_attention(g, query, keys, values, hidden=None):
+    turned = g("Transpose", keys, name="keys/turned", perm=[0, 1, 3, 2])
+    scores = g("MatMul", query, turned, name="scores")
+    if hidden is not None:
+        scores = g("Where", hidden, g.constant("far below", np.float32(-1e9)), scores, name="seen")
+    weights = g("Softmax", scores, name="weights", axis=-1)
+    seen = g("MatMul", weights, values, name="mixed")
+    return g("Squeeze", seen, g.ints("head axis", 1), name="one head")
+
+
+def buffer_decoder(path, *, length=16, shift=0):
+    """Caches of a fixed length, to which the keys and values of a step are written."""
+    g = _Graph(0)
+    query, key, value = _small_parts(g)
+    place = "cache_position"
+    if shift:
+        place = g("Add", place, g.constant("shift", np.int64(shift)), name="shifted place")
+    column = g("Unsqueeze", place, g.ints("around", 0, 1, 3), name="column")
+    cached = {}
+    for part, made in (("key", key), ("value", value)):
+        spread = g("Expand", column, g("Shape", made, name=f"{part}/shape"), name=f"{part}/places")
+        cached[part] = g(
+            "ScatterElements", f"{part}_cache_in", spread, made, name=f"{part}_cache_out", axis=2
+        )
+    g.constant("places", np.arange(length))
+    own = g("Unsqueeze", "cache_position", g.ints("last axis", 1), name="own")
+    hidden = g("Greater", "places", own, name="hidden")
+    _small_head(g, _small_attention(g, query, cached["key"], cached["value"], hidden))
+    shape = (1, 1, length, HEAD)
+    names = ("key_cache", "value_cache")
+    inputs = [
+        _info("input_ids", TensorProto.INT64, 1, "tokens"),
+        _info("cache_position", TensorProto.INT64, "tokens"),
+        *(_info(f"{name}_in", TensorProto.FLOAT, *shape) for name in names),
+    ]
+    outputs = [
+        _info("logits", TensorProto.FLOAT, 1, "tokens", WORDS),
+        *(_info(f"{name}_out", TensorProto.FLOAT, *shape) for name in names),
+    ]
+    return g.saved(path, inputs, outputs)
+
+
+def cross_decoder(path, *, scale=1.0):
+    """A merged decoder: keys and values of its encoder are computed once, and then handed on."""
+    g = _Graph(0)
+    query, key, value = _small_parts(g)
+    for part, made in (("key", key), ("value", value)):
+        g("Concat", f"past_key_values.0.decoder.{part}", made, name=f"present.0.decoder.{part}",
+          axis=2)  # fmt: skip
+        _once(g, part, scale if part == "value" else 1.0)
+    own = _small_attention(g, query, "present.0.decoder.key", "present.0.decoder.value")
+    again = g("Unsqueeze", own, "head axis", name="cross query")
+    turned = g("Transpose", "present.0.encoder.key", name="cross keys", perm=[0, 1, 3, 2])
+    weights = g("Softmax", g("MatMul", again, turned, name="cross scores"), name="cross weights")
+    seen = g("MatMul", weights, "present.0.encoder.value", name="cross mixed")
+    _small_head(g, g("Squeeze", seen, "head axis", name="cross head"))
+    parts = [f"0.{side}.{part}" for side in ("decoder", "encoder") for part in ("key", "value")]
+    inputs = [
+        _info("encoder_hidden_states", TensorProto.FLOAT, "batch", "source", HEAD),
+        _info("input_ids", TensorProto.INT64, "batch", "tokens"),
+        *(
+            _info(
+                f"past_key_values.{part}", TensorProto.FLOAT, "batch", 1, f"past {part[2:9]}", HEAD
+            )
+            for part in parts
+        ),
+        _info("use_cache_branch", TensorProto.BOOL, 1),
+    ]
+    outputs = [
+        _info("logits", TensorProto.FLOAT, "batch", "tokens", WORDS),
+        *(_info(f"present.{part}", TensorProto.FLOAT, "batch", 1, None, HEAD) for part in parts),
+    ]
+    return g.saved(path, inputs, outputs)
+
+
+def _once(g, part, scale):
+    """The encoder's cache: handed on where there is one, and else computed."""
+    g.weight(f"cross {part}", HEAD, HEAD)
+    g.constant(f"cross {part} scale", np.float32(scale))
+    g.ints(f"cross {part} axis", 1)
+    name = f"cross {part}"
+    result = [_info(f"{name} result", TensorProto.FLOAT, None, None, None, None)]
+    known = helper.make_node(
+        "Identity", [f"past_key_values.0.encoder.{part}"], [f"{name} result"], name=f"{name}/known"
+    )
+    then = helper.make_graph([known], f"{name} then", [], result)
+    nodes = [
+        helper.make_node("MatMul", ["encoder_hidden_states", name], [f"{name} made"],
+                         name=f"{name}/made"),
+        helper.make_node("Mul", [f"{name} made", f"{name} scale"], [f"{name} scaled"],
+                         name=f"{name}/scaled"),
+        helper.make_node("Unsqueeze", [f"{name} scaled", f"{name} axis"], [f"{name} computed"],
+                         name=f"{name}/head"),
+    ]  # fmt: skip
+    result = [_info(f"{name} computed", TensorProto.FLOAT, None, None, None, None)]
+    other = helper.make_graph(nodes, f"{name} else", [], result)
+    g("If", "use_cache_branch", name=f"present.0.encoder.{part}", then_branch=then,
+      else_branch=other)  # fmt: skip
+
+
+def grouped_decoder(path, *, scale=HEAD**-0.5):
+    """One node of ONNX Runtime's own operators attends and returns the caches."""
+    g = _Graph(0)
+    x = g("Gather", g.weight("words", WORDS, WIDTH), "input_ids", name="embedding")
+    made = [
+        g.linear(x, part, WIDTH, heads * HEAD)
+        for part, heads in (("query", HEADS), ("key", KEY_HEADS), ("value", KEY_HEADS))
+    ]
+    g.ints("axis", 1)
+    g.ints("one", 1)
+    count = g("ReduceSum", "attention_mask", "axis", name="count", keepdims=0)
+    last = g("Sub", count, "one", name="last place")
+    lengths = g("Cast", last, name="lengths", to=TensorProto.INT32)
+    size = g("Shape", "attention_mask", name="size", start=1, end=2)
+    total = g("Cast", g("Squeeze", size, name="total64"), name="total", to=TensorProto.INT32)
+    g.nodes.append(
+        helper.make_node(
+            "GroupQueryAttention",
+            [*made, "past_key_values.0.key", "past_key_values.0.value", lengths, total],
+            ["attended", "present.0.key", "present.0.value"],
+            name="attention", domain="com.microsoft", num_heads=HEADS, kv_num_heads=KEY_HEADS,
+            scale=float(scale),
+        )
+    )  # fmt: skip
+    g("MatMul", "attended", g.weight("head.weight", WIDTH, WORDS), name="logits")
+    cache = ("batch", KEY_HEADS)
+    names = ("0.key", "0.value")
+    inputs = [
+        _info("input_ids", TensorProto.INT64, "batch", "tokens"),
+        _info("attention_mask", TensorProto.INT64, "batch", "total"),
+        *(_info(f"past_key_values.{each}", TensorProto.FLOAT, *cache, "past", HEAD)
+          for each in names),
+    ]  # fmt: skip
+    outputs = [
+        _info("logits", TensorProto.FLOAT, "batch", "tokens", WORDS),
+        *(_info(f"present.{each}", TensorProto.FLOAT, *cache, "total", HEAD) for each in names),
+    ]
+    return g.saved(path, inputs, outputs)
+
+
+def plain_decoder(path):
+    """No caches: each step takes all tokens so far."""
+    g = _Graph(0)
+    query, key, value = _small_parts(g)
+    count = g("Squeeze", g("Shape", "input_ids", name="size", start=1), name="count")
+    g.constant("zero", np.int64(0))
+    g.constant("one", np.int64(1))
+    places = g("Range", "zero", count, "one", name="places")
+    column = g("Unsqueeze", places, g.ints("last axis", 1), name="column")
+    hidden = g("Greater", places, column, name="hidden")
+    _small_head(g, _small_attention(g, query, key, value, hidden))
+    inputs = [_info("input_ids", TensorProto.INT64, 1, "tokens")]
+    return g.saved(path, inputs, [_info("logits", TensorProto.FLOAT, 1, "tokens", WORDS)])

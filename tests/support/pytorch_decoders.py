@@ -1,12 +1,11 @@
-"""Small decoders with caches of keys and values in plain PyTorch, as people export them."""
+"""The rotary decoder of ``onnx_decoders`` in plain PyTorch, with the weights of the ONNX file."""
 
-from dataclasses import dataclass
-
+import onnx
 import torch
+from onnx import numpy_helper
 from torch import Tensor, nn
 
-WORDS, WIDTH, HEADS, KEY_HEADS, LAYERS = 61, 32, 4, 2, 2
-HEAD = WIDTH // HEADS
+from onnx_decoders import HEAD, HEADS, KEY_HEADS, LAYERS, WIDTH, WORDS
 
 
 def rotated(x: Tensor, positions: Tensor, base: float) -> Tensor:
@@ -20,12 +19,12 @@ def rotated(x: Tensor, positions: Tensor, base: float) -> Tensor:
 
 
 class RootMeanSquare(nn.Module):
-    def __init__(self, epsilon: float = 1e-5) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.weight, self.epsilon = nn.Parameter(torch.rand(WIDTH) + 0.5), epsilon
+        self.weight = nn.Parameter(torch.ones(WIDTH))
 
     def forward(self, x: Tensor) -> Tensor:
-        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.epsilon) * self.weight
+        return x / (x.pow(2).mean(-1, keepdim=True) + 1e-5).sqrt() * self.weight
 
 
 class RotaryBlock(nn.Module):
@@ -38,7 +37,7 @@ class RotaryBlock(nn.Module):
         self.key = nn.Linear(WIDTH, KEY_HEADS * HEAD, bias=False)
         self.value = nn.Linear(WIDTH, KEY_HEADS * HEAD, bias=False)
         self.out = nn.Linear(WIDTH, WIDTH, bias=False)
-        self.up, self.down = nn.Linear(WIDTH, 48), nn.Linear(48, WIDTH)
+        self.up, self.down = nn.Linear(WIDTH, 48, bias=False), nn.Linear(48, WIDTH, bias=False)
 
     def forward(self, x, hidden, positions, past_key, past_value):
         batch, tokens, _ = x.shape
@@ -50,8 +49,7 @@ class RotaryBlock(nn.Module):
         query, key = rotated(query, positions, 10000.0), rotated(key, positions, 10000.0)
         key, value = torch.cat((past_key, key), 2), torch.cat((past_value, value), 2)
         keys, values = (each.repeat_interleave(HEADS // KEY_HEADS, 1) for each in (key, value))
-        scores = query @ keys.transpose(2, 3) * HEAD**-0.5
-        scores = scores.masked_fill(hidden, -1e9)
+        scores = (query @ keys.transpose(2, 3) * HEAD**-0.5).masked_fill(hidden, -1e9)
         seen = (scores.softmax(-1) @ values).transpose(1, 2).reshape(batch, tokens, WIDTH)
         x = x + self.out(seen)
         return x + self.down(nn.functional.silu(self.up(self.after(x)))), key, value
@@ -62,8 +60,8 @@ class RotaryDecoder(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.embedding = nn.Embedding(WORDS, WIDTH)
-        self.blocks = nn.ModuleList(RotaryBlock() for _ in range(LAYERS))
+        self.words = nn.Embedding(WORDS, WIDTH)
+        self.layers = nn.ModuleList(RotaryBlock() for _ in range(LAYERS))
         self.norm = RootMeanSquare()
         self.head = nn.Linear(WIDTH, WORDS, bias=False)
 
@@ -72,8 +70,34 @@ class RotaryDecoder(nn.Module):
         places = torch.arange(total)
         hidden = places[None, :] > (places[total - tokens :])[:, None]
         hidden = hidden[None, None] | (attention_mask == 0)[:, None, None, :]
-        x, present = self.embedding(input_ids), []
-        for block, (key, value) in zip(self.blocks, past_key_values, strict=True):
-            x, key, value = block(x, hidden, position_ids, key, value)
-            present.append((key, value))
+        x, present = self.words(input_ids), []
+        for block, past in zip(self.layers, past_key_values, strict=True):
+            x, *cached = block(x, hidden, position_ids, *past)
+            present.append(tuple(cached))
         return self.head(self.norm(x)), present
+
+
+def exported_decoder(model: str, path: str) -> str:
+    """The decoder with the weights of an ONNX file, as an exported program."""
+    stored = {each.name: numpy_helper.to_array(each) for each in onnx.load(model).graph.initializer}
+    decoder = RotaryDecoder().eval()
+    weights = {}
+    for name, parameter in decoder.state_dict().items():
+        plain = name.removeprefix("layers.").removesuffix(".weight")
+        known = (
+            f"layer{plain.replace('.', '/')}" if plain != name.removesuffix(".weight") else plain
+        )
+        value = torch.from_numpy(stored[known if known == "words" else f"{known}.weight"].copy())
+        weights[name] = value.T if value.shape != parameter.shape or known == "head" else value
+    for name in [name for name in weights if name.endswith(("query.weight", "out.weight"))]:
+        weights[name] = weights[name].T  # square: its shape does not tell
+    decoder.load_state_dict(weights)
+    past = [tuple(torch.randn(1, KEY_HEADS, 3, HEAD) for _ in range(2)) for _ in range(LAYERS)]
+    inputs = torch.zeros(1, 4, dtype=torch.long), torch.ones(1, 7, dtype=torch.long)
+    free = torch.export.Dim.DYNAMIC
+    shapes = ({1: free}, {1: free}, {1: free}, [({2: free}, {2: free})] * LAYERS)
+    program = torch.export.export(
+        decoder, (*inputs, torch.arange(3, 7)[None], past), dynamic_shapes=shapes
+    )
+    torch.export.save(program, path)
+    return path

@@ -41,7 +41,8 @@ class MissingOp:
     """A node or an input of a node is missing, custom, unsupported or approximated.
 
     Recognized where the candidate's node reads fewer tensors that depend on the inputs than its
-    counterpart, or where the reference has an operator that nothing in the candidate does.
+    counterpart, where the reference has an operator that nothing in the candidate does, or where
+    the candidate changes a tensor that the reference uses as it is.
     """
 
     name = "missing_op"
@@ -63,6 +64,10 @@ class MissingOp:
                 evidence={Fact.OPERATORS: ["Add"]},
                 fix="add the mask before the softmax",
             )
+        added = _added(context)
+        if added is not None:
+            yield added
+            return
         replaced = next(_replaced(context), None)
         if replaced is not None:
             yield replaced
@@ -70,6 +75,32 @@ class MissingOp:
         absent = _absent(context)
         if absent:
             yield from _missing_operator(context, absent, fewer)
+
+
+def _added(context: FaultContext) -> Diagnosis | None:
+    """The diagnosis for a node that the reference has none for: one of its inputs is right."""
+    if context.counterparts:
+        return None
+    for name in context.node.inputs:
+        value = context.value(context.candidate, name) if name else None
+        if value is not None and value.shape == context.right.shape and context.equals(value):
+            return Diagnosis(
+                cause="missing_op",
+                certainty=Certainty.CONFIRMED,
+                summary=f"{context.node.op} changes {name!r}, which the reference uses as it is",
+                evidence={Fact.OPERATORS: [context.node.op]},
+                experiments=(
+                    Experiment(
+                        question="Does the reference do this at all?",
+                        change=f"{name!r} in the place of {context.tensor!r}",
+                        predicts="it is right",
+                        seen="it is so",
+                        agrees=True,
+                    ),
+                ),
+                fix=f"leave out {context.node.op}",
+            )
+    return None
 
 
 def _missing_input(context: FaultContext, fewer: int) -> Diagnosis | None:

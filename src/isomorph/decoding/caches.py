@@ -55,7 +55,15 @@ def recognized_caches(model: Model, stated: Mapping[str, str]) -> tuple[CachePai
         left = [spec for spec in inputs if spec.name not in pairs]
         right = [spec for spec in outputs if spec.name not in taken]
         pairs.update({name: (output, how) for name, output in search(graph, left, right)})
-    return _described(graph, pairs)
+    handed_on = set(constant_caches(graph))
+    return _described(graph, {name: pair for name, pair in pairs.items() if name not in handed_on})
+
+
+def constant_caches(graph: Graph) -> list[str]:
+    """Inputs that look like caches and are returned as they are: those of an encoder."""
+    makers = {name: node for node in graph.nodes for name in node.outputs if name}
+    origins = {_origin(makers, spec.name) for spec in graph.outputs}
+    return [spec.name for spec in graph.inputs if _may_be_cache(spec) and spec.name in origins]
 
 
 def length_axis(graph: Graph, taken: TensorSpec, returned: TensorSpec) -> int:

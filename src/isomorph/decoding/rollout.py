@@ -114,24 +114,37 @@ def _step(
         return done, state
     caches = {
         pair.input: _next_cache(
-            pair, state, np.asarray(state.caches[pair.input]), np.asarray(outputs[pair.output])
+            pair,
+            np.asarray(state.caches[pair.input]),
+            np.asarray(outputs[pair.output]),
+            added=state.length,
+            free=not isinstance((signature.spec(pair.input).shape or (None,))[pair.axis], int),
         )
         for pair in signature.caches
     }
     return done, replace(state, caches=caches, cached=state.cached + state.length)
 
 
-def _next_cache(pair: CachePair, state: State, before: Array, returned: Array) -> Array:
-    """What the next step takes: all positions, a buffer, or the old ones with those returned."""
+def _next_cache(
+    pair: CachePair, before: Array, returned: Array, *, added: int, free: bool
+) -> Array:
+    """What the next step takes: all positions, a buffer, or the old ones with those returned.
+
+    ``added`` is how many positions the step had; ``free``: the number of all is not declared.
+    """
     if returned.ndim != before.ndim:
         raise _misshapen(pair, before, returned)
     size, more = before.shape[pair.axis], returned.shape[pair.axis]
-    if more == size + state.length or returned.shape == before.shape or not before.size:
+    if more == size + added or not before.size:
         return returned
     if not returned.size:  # a merged decoder returns no cache of its encoder a second time
         return before
-    if more == state.length:
+    # As many positions as before may be those of the step alone.
+    alone = more == added and free and not np.array_equal(returned, before)
+    if alone:
         return np.concatenate([before, returned], axis=pair.axis)
+    if returned.shape == before.shape:
+        return returned
     raise _misshapen(pair, before, returned)
 
 

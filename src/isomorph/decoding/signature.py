@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.errors import UsageError, listed
 from isomorph.core.model import Model
-from isomorph.decoding.caches import recognized_caches, unpaired_inputs
+from isomorph.decoding.caches import constant_caches, recognized_caches, unpaired_inputs
 from isomorph.inputs.generate import table_size
 
 if TYPE_CHECKING:
@@ -78,7 +78,8 @@ def decoder_signature(model: Model, role: str, stated: Mapping[str, str]) -> Dec
     graph = model.graph
     caches = recognized_caches(model, stated)
     unpaired = unpaired_inputs(graph, caches)
-    held = {pair.input for pair in caches} | set(_constant_caches(unpaired, caches))
+    held = {pair.input for pair in caches}
+    held |= {*constant_caches(graph), *_caches_of_encoder(unpaired, caches)}
     missing = [name for name in unpaired if name not in held]
     if missing:
         raise UsageError(
@@ -118,7 +119,7 @@ def decoder_signature(model: Model, role: str, stated: Mapping[str, str]) -> Dec
     )
 
 
-def _constant_caches(unpaired: Sequence[str], caches: Sequence[CachePair]) -> list[str]:
+def _caches_of_encoder(unpaired: Sequence[str], caches: Sequence[CachePair]) -> list[str]:
     """Caches of an encoder, which a decoder takes and does not return."""
     return [name for name in unpaired if caches and {"encoder", "cross"} & set(_words(name))]
 

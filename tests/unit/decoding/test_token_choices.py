@@ -1,0 +1,48 @@
+"""A token that differs: a tie, a loss, a fault, or not known."""
+
+import numpy as np
+import pytest
+
+from isomorph.core.decoding import TokenJudgment
+from isomorph.core.divergence import Verdict
+from isomorph.decoding.token_choices import choice, choices, top_k_agreement
+
+OURS, THEIRS = np.array([1.0, 5.0, 4.9]), np.array([1.0, 4.9, 5.0])
+
+
+@pytest.mark.parametrize(
+    ("verdict", "allowed", "judgment"),
+    [
+        (Verdict.DIVERGENT, 0.2, TokenJudgment.TIE),
+        (Verdict.DIVERGENT, 0.05, TokenJudgment.WRONG),
+        (Verdict.EQUIVALENT, 0.05, TokenJudgment.TIE),
+        (Verdict.DEGRADED, 0.05, TokenJudgment.LOSS),
+        (Verdict.DEGRADED, 0.2, TokenJudgment.TIE),
+        (Verdict.UNKNOWN, 0.05, TokenJudgment.OPEN),
+        (None, None, TokenJudgment.OPEN),
+        (Verdict.DIVERGENT, None, TokenJudgment.WRONG),
+    ],
+)
+def test_another_token_is_judged_by_what_rounding_explains(verdict, allowed, judgment):
+    found = choice(0, OURS, THEIRS, verdict, lambda row, one, other: allowed)
+    assert (found.reference, found.candidate, found.judgment) == (1, 2, judgment)
+    assert found.margin == pytest.approx(0.1)
+    assert found.allowed == allowed
+
+
+def test_the_same_token_needs_no_budget_and_has_a_margin():
+    def unasked(*_):
+        raise AssertionError("nothing is measured for equal tokens")
+
+    (found,) = choices(OURS[None], OURS[None] + 1, Verdict.DIVERGENT, unasked)
+    assert found.judgment is TokenJudgment.SAME
+    assert found.margin == pytest.approx(0.1)
+    assert found.allowed is None
+
+
+def test_the_largest_few_may_agree_in_part():
+    ours = np.arange(20.0)[None]
+    theirs = ours.copy()
+    theirs[0, 3] = 100
+    assert top_k_agreement(ours, ours) == 1
+    assert top_k_agreement(ours, theirs) == pytest.approx(0.8)
