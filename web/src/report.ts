@@ -626,6 +626,10 @@ export interface CheckRequest {
   bind_outputs: Record<string, string>;
   /** The reference's axes in the order that an input or output of the candidate has. */
   layouts: Record<string, number[]>;
+  /** How many tokens were decoded; null where nothing was. */
+  decode: number | null;
+  /** Stated caches of a decoder: the output for an input. */
+  caches: Record<string, string>;
 }
 
 /** A file beside the models, as it was named. */

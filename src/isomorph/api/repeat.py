@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isomorph.api.options import Limits, PairOptions, RuntimeOptions
+from isomorph.api.options import CheckOptions, Limits, PairOptions, RuntimeOptions
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.request import CheckRequest, FileRole
 
@@ -50,6 +50,8 @@ def check_request(
         bind_inputs=dict(options.bind_inputs),
         bind_outputs=dict(options.bind_outputs),
         layouts=options.axis_orders,
+        decode=options.decode if isinstance(options, CheckOptions) else None,
+        caches=dict(options.caches) if isinstance(options, CheckOptions) else {},
     )
 
 
@@ -154,6 +156,8 @@ def _given_again(report: Report, asked: CheckRequest, path: Path) -> tuple[Any, 
     from isomorph.core.coverage import InputKind
     from isomorph.store.requested_files import located
 
+    if asked.decode is not None:
+        return None, ["the report is about decoding; give the inputs of one step with --inputs"]
     file = asked.file(FileRole.INPUTS)
     if file is not None:
         place = located(file.location, asked, path)
@@ -175,7 +179,16 @@ def _change(file: RequestedFile, place: str) -> list[str]:
 
 def _differences(asked: CheckRequest, now: CheckRequest) -> list[str]:
     """The options that decide what is compared, and that are others now."""
-    names = ("runtime", "settings", "ops", "dims", "budgets", "bind_inputs", "bind_outputs")
+    names = (
+        "runtime",
+        "settings",
+        "ops",
+        "dims",
+        "budgets",
+        "bind_inputs",
+        "bind_outputs",
+        "decode",
+    )
     return [name for name in (*names, "layouts") if getattr(asked, name) != getattr(now, name)]
 
 

@@ -54,6 +54,10 @@ class CheckRequest:
     bind_outputs: Mapping[str, str] = field(default_factory=dict)
     layouts: Mapping[str, tuple[Count, ...]] = field(default_factory=dict)
     """The reference's axes in the order that an input or output of the candidate has."""
+    decode: Count | None = None
+    """How many tokens were decoded; null where nothing was."""
+    caches: Mapping[str, str] = field(default_factory=dict)
+    """Stated caches of a decoder: the output for an input."""
 
     def file(self, role: FileRole) -> RequestedFile | None:
         """The file that was given for this; None where there was none."""

@@ -24,7 +24,7 @@ def test_a_state_that_nobody_would_load_is_refused(sources):
 
 
 def test_a_configuration_takes_every_option_of_a_check_but_those_that_the_verb_reads():
-    read_by_the_verb = {"runtime", "baseline", "pair"}
+    read_by_the_verb = {"runtime", "baseline", "pair", "decode", "caches"}
     configured = {each.name for each in fields(CheckConfig)}
     assert {each.name for each in fields(CheckOptions)} - configured == read_by_the_verb
     options = CheckOptions(strict=True, locate=False, layouts={"x": [0, 2, 1]})
