@@ -78,8 +78,8 @@ class OwnComparison:
 
     def compared(self) -> OwnDecoding:
         """The tokens of both sides, and what explains the first that differs."""
-        ours = [run.scores for run in _choosing(self.reference)]
-        tokens = [np.argmax(each, axis=1) for each in ours]
+        scored = [run.scores for run in _choosing(self.reference)]
+        tokens = [np.argmax(each, axis=1) for each in scored]
         others = [np.argmax(each, axis=1) for each in self.own.scores]
         found = OwnDecoding(
             reference=_rows(tokens), candidate=_rows(others), failure=self.own.failure
@@ -87,7 +87,7 @@ class OwnComparison:
         for place, (one, other) in enumerate(zip(tokens, others, strict=False)):
             differing = np.flatnonzero(one != other)
             if differing.size:
-                chosen = self._judged(place, int(differing[0]), ours[place])
+                chosen = self._judged(place, int(differing[0]), scored[place])
                 return replace(found, first_different=place + 1, choice=chosen)
         return found
 

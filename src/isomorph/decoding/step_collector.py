@@ -57,9 +57,9 @@ class StepCollector:
             return plain
         names = self.signature.logits, logits.candidate_output
         seen = [_scores(side, name) for side, name in zip(sides, names, strict=True)]
-        ours, theirs = seen
+        own, other = seen
         error, ratio = _figures(logits)
-        if ours is None or theirs is None or ours.shape != theirs.shape:
+        if own is None or other is None or own.shape != other.shape:
             return DecodingStep(
                 number=plain.number, cached=plain.cached, tokens=plain.tokens,
                 verdict=logits.verdict, error=error, ratio=ratio,
@@ -71,8 +71,8 @@ class StepCollector:
             verdict=logits.verdict,
             error=error,
             ratio=ratio,
-            choices=choices(ours, theirs, logits.verdict, rounding_of_difference(sides, names)),
-            top_k=top_k_agreement(ours, theirs),
+            choices=choices(own, other, logits.verdict, rounding_of_difference(sides, names)),
+            top_k=top_k_agreement(own, other),
         )
 
     def caches(self) -> tuple[CacheErrors, ...]:

@@ -42,15 +42,15 @@ def choice(
     Two logits may each be off by their budget, and their difference by both. ``verdict`` is that
     of the logits: within their budget, no token differs by more than that.
     """
-    ours, theirs = int(np.argmax(reference)), int(np.argmax(candidate))
-    if ours == theirs:
+    own, other = int(np.argmax(reference)), int(np.argmax(candidate))
+    if own == other:
         second = float(np.partition(reference, -2)[-2]) if reference.size > 1 else -np.inf
-        margin = float(reference[ours]) - second
+        margin = float(reference[own]) - second
         return TokenChoice(
-            row=row, reference=ours, candidate=theirs, judgment=TokenJudgment.SAME, margin=margin
+            row=row, reference=own, candidate=other, judgment=TokenJudgment.SAME, margin=margin
         )
-    margin = float(reference[ours] - reference[theirs])
-    limit = allowed(row, ours, theirs)
+    margin = float(reference[own] - reference[other])
+    limit = allowed(row, own, other)
     if verdict is Verdict.EQUIVALENT or (limit is not None and margin <= limit):
         judgment = TokenJudgment.TIE
     elif verdict is Verdict.DEGRADED:
@@ -60,7 +60,7 @@ def choice(
     else:
         judgment = TokenJudgment.OPEN
     return TokenChoice(
-        row=row, reference=ours, candidate=theirs, judgment=judgment, margin=margin, allowed=limit
+        row=row, reference=own, candidate=other, judgment=judgment, margin=margin, allowed=limit
     )
 
 
@@ -68,7 +68,7 @@ def top_k_agreement(reference: Array, candidate: Array) -> float:
     """The share of the reference's largest logits that are among the candidate's."""
     count = min(TOP_K, reference.shape[1])
     both = [np.argpartition(-each, count - 1, axis=1)[:, :count] for each in (reference, candidate)]
-    shared = [len(set(ours) & set(theirs)) for ours, theirs in zip(*both, strict=True)]
+    shared = [len(set(own) & set(other)) for own, other in zip(*both, strict=True)]
     return float(sum(shared) / (count * len(shared)))
 
 

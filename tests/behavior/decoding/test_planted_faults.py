@@ -92,7 +92,7 @@ def test_interleaved_instead_of_half_rotated_pairs_are_found_in_their_layer(chec
     assert first_wrong_cache(report) == ("present.1.key", 0)
 
 
-def test_a_wrong_token_is_told_with_what_rounding_explains(checked):
+def test_a_wrong_token_is_reported_with_what_rounding_explains(checked):
     decoding = checked(Faults(tiled_heads=True)).decoding
     wrong = [each for step in decoding.steps for each in step.choices]
     assert decoding.wrong == 2

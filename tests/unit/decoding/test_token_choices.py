@@ -7,7 +7,7 @@ from isomorph.core.decoding import TokenJudgment
 from isomorph.core.divergence import Verdict
 from isomorph.decoding.token_choices import choice, choices, top_k_agreement
 
-OURS, THEIRS = np.array([1.0, 5.0, 4.9]), np.array([1.0, 4.9, 5.0])
+REFERENCE, CANDIDATE = np.array([1.0, 5.0, 4.9]), np.array([1.0, 4.9, 5.0])
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ OURS, THEIRS = np.array([1.0, 5.0, 4.9]), np.array([1.0, 4.9, 5.0])
     ],
 )
 def test_another_token_is_judged_by_what_rounding_explains(verdict, allowed, judgment):
-    found = choice(0, OURS, THEIRS, verdict, lambda row, one, other: allowed)
+    found = choice(0, REFERENCE, CANDIDATE, verdict, lambda row, one, other: allowed)
     assert (found.reference, found.candidate, found.judgment) == (1, 2, judgment)
     assert found.margin == pytest.approx(0.1)
     assert found.allowed == allowed
@@ -34,15 +34,15 @@ def test_the_same_token_needs_no_budget_and_has_a_margin():
     def unasked(*_):
         raise AssertionError("nothing is measured for equal tokens")
 
-    (found,) = choices(OURS[None], OURS[None] + 1, Verdict.DIVERGENT, unasked)
+    (found,) = choices(REFERENCE[None], REFERENCE[None] + 1, Verdict.DIVERGENT, unasked)
     assert found.judgment is TokenJudgment.SAME
     assert found.margin == pytest.approx(0.1)
     assert found.allowed is None
 
 
 def test_the_largest_few_may_agree_in_part():
-    ours = np.arange(20.0)[None]
-    theirs = ours.copy()
-    theirs[0, 3] = 100
-    assert top_k_agreement(ours, ours) == 1
-    assert top_k_agreement(ours, theirs) == pytest.approx(0.8)
+    reference = np.arange(20.0)[None]
+    candidate = reference.copy()
+    candidate[0, 3] = 100
+    assert top_k_agreement(reference, reference) == 1
+    assert top_k_agreement(reference, candidate) == pytest.approx(0.8)

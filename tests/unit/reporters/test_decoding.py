@@ -47,7 +47,7 @@ def text_of(decoding):
     return "\n".join(f"{label}|{text}" for label, text in decoding_lines(decoding))
 
 
-def test_a_faithful_decoder_takes_a_few_lines_and_its_ties_are_told():
+def test_a_faithful_decoder_takes_a_few_lines_and_its_ties_are_listed():
     text = text_of(DECODING)
     for expected in (
         "a prompt of 3 tokens on empty caches, then 1 step; 1 cache in 1 layer, paired by names",
@@ -83,7 +83,7 @@ def test_the_first_wrong_cache_and_token_are_named():
     assert "the candidate failed: it died" in text
 
 
-def test_what_was_not_compared_is_said():
+def test_what_was_not_compared_is_stated():
     steps = tuple(DecodingStep(number=each, cached=each, tokens=1) for each in range(2))
     nothing = replace(CACHE, verdicts=(None, None), errors=(None, None), ratios=(None, None))
     own = OwnDecoding(reference=((1, 2),), candidate=())
