@@ -4,9 +4,10 @@ The folklore: pass ``providers=["CUDAExecutionProvider"]``, and the model runs o
 
 Measured: where CUDA is not there, ONNX Runtime raises nothing. It warns, falls back to the CPU and
 returns numbers, so "tested on CUDA" may mean nothing at all. isomorph keeps what was asked for
-and what was used side by side in the environment of every report, and a fallback is a finding
-(PROVIDER_FALLBACK). The verdict stays what the numbers say: equivalent. A provider that ONNX
-Runtime has never heard of is refused (BAD_SETTING) instead of ignored.
+and what was used side by side in the environment of every report, a fallback is a finding
+(PROVIDER_FALLBACK), and the verdict is unknown: what was asked about did not run. Where the CPU is
+named as a further choice, the verdict is what the numbers say. A provider that ONNX Runtime has
+never heard of is refused (BAD_SETTING) instead of ignored.
 """
 
 from __future__ import annotations

@@ -228,3 +228,21 @@ def test_inspect_describes_the_model(models):
     assert done.returncode == 0, done.stderr
     assert "1 BatchNormalization" in done.stdout
     assert "x  float32 [batch, 3, 8, 8]" in done.stdout
+
+
+def test_a_provider_that_was_asked_for_and_not_got_is_no_success(models):
+    import onnxruntime
+
+    if "CUDAExecutionProvider" in onnxruntime.get_available_providers():
+        pytest.skip("this machine has it")
+    words = ("a.onnx", "same.onnx", "--quick", "--set", "candidate.providers=cuda")
+    done = isomorph(models, "check", *words)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "the candidate ran in CPUExecutionProvider, not in CUDAExecutionProvider" in done.stdout
+    done = isomorph(models, "check", *words[:-1], "candidate.providers=cuda,cpu")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "PROVIDER_FALLBACK" in done.stdout
+    for providers, code in (("cuda", 3), ("cuda,cpu", 0), ("cpu", 0)):
+        done = isomorph(models, "run", "a.onnx", "--set", f"providers={providers}")
+        assert done.returncode == code
+        assert ("warning[PROVIDER_FALLBACK]" in done.stderr) == (providers != "cpu")

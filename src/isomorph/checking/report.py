@@ -9,9 +9,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from isomorph.checking.log import CheckLog
-from isomorph.checking.verdict import Outcome
+from isomorph.checking.verdict import Claim, Outcome
 from isomorph.core.cost import cost_so_far, phase
 from isomorph.core.divergence import Verdict
+from isomorph.core.execution import provider_fallback
 from isomorph.core.interruption import InterruptedCheck
 from isomorph.core.limits import noted_limits
 from isomorph.core.report import Binding, Report, Skipped
@@ -73,10 +74,16 @@ def _closing_findings(summary: Summary, handles: Sequence[ModelHandle]) -> Outco
     """Findings about outputs without an explanation, and about runtimes that fell back."""
     unexplained = output_findings.of_outputs(tuple(summary.divergences.values()), summary.explained)
     findings = list(with_likely_nodes(unexplained, [each.model for each in handles]))
+    claims = []
     for each in handles:
         for environment in each.environments.values():
             findings += output_findings.of_fallback(each.role, environment.facts)
-    return Outcome(findings=tuple(findings))
+            fallback = provider_fallback(environment.facts)
+            if fallback is not None and not fallback.accepted:
+                # What was asked about did not run.
+                reason = f"the {each.role} ran in {fallback.used[0]}, not in {fallback.asked[0]}"
+                claims.append(Claim(verdict=Verdict.UNKNOWN, reason=reason))
+    return Outcome(findings=tuple(findings), claims=tuple(claims))
 
 
 def report_so_far(log: CheckLog, handles: Sequence[ModelHandle]) -> Report:

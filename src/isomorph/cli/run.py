@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,7 +57,20 @@ def run(
     if output is not None:
         lines.append(f"written to {printable(str(output))}")
     write("\n".join(lines), None)
-    return 0
+    return _code(trace)
+
+
+def _code(trace: Trace) -> int:
+    """3 where the model did not run in the provider that was asked for, with a warning; else 0."""
+    from isomorph.core.errors import RuntimeFailedError
+    from isomorph.core.execution import provider_fallback
+
+    fallback = provider_fallback(trace.environment.facts)
+    if fallback is None:
+        return 0
+    text = f"asked for {', '.join(fallback.asked)}, ran in {', '.join(fallback.used)}"
+    sys.stderr.write(f"warning[PROVIDER_FALLBACK] {text}\n")
+    return 0 if fallback.accepted else RuntimeFailedError.exit_code
 
 
 def keep(trace: Trace, output: Path) -> tuple[str, ...]:

@@ -15,6 +15,33 @@ OPTIMIZERS_THAT_RAN = "optimizers that ran"
 LOG_LINES = "log lines"
 """The fact under which a runtime gives the lines of its own log that it was asked for."""
 
+PROVIDERS_ASKED, PROVIDERS_USED = "providers asked", "providers used"
+"""The facts under which a runtime lists execution providers: as set, and as a session has them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderFallback:
+    """Another execution provider is in use than the first that was asked for."""
+
+    asked: tuple[str, ...]
+    used: tuple[str, ...]
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the one in use was asked for as well, as the next choice."""
+        return self.used[0] in self.asked
+
+
+def provider_fallback(facts: Mapping[str, str]) -> ProviderFallback | None:
+    """The fallback that the facts of a run show; None where the first provider is in use."""
+    asked, used = (
+        tuple(name.strip() for name in facts.get(key, "").split(",") if name.strip())
+        for key in (PROVIDERS_ASKED, PROVIDERS_USED)
+    )
+    if not asked or not used or asked[0] == used[0]:
+        return None
+    return ProviderFallback(asked=asked, used=used)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Switch:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from isomorph import registry
 from isomorph.core.divergence import Divergence, DivergenceKind, ErrorTerm, Verdict
+from isomorph.core.execution import provider_fallback
 from isomorph.core.report import Binding, BoundBy, Fact, Finding, FindingEffect, FindingStatus
 from isomorph.sessions.memory_estimate import largest, readable
 
@@ -317,11 +318,12 @@ def of_forecast(handle: ModelHandle, feeds: Arrays) -> Iterator[Finding]:
 
 def of_fallback(role: str, facts: Mapping[str, str]) -> Iterator[Finding]:
     """Yield a finding if another provider is in use than the one asked for."""
-    asked, used = facts.get("providers asked"), facts.get("providers used")
-    if asked and used and asked.split(",")[0].strip() != used.split(",")[0].strip():
+    fallback = provider_fallback(facts)
+    if fallback is not None:
         yield _finding(
             "PROVIDER_FALLBACK",
-            f"{role}: the provider asked for is {asked}, the one in use is {used}",
+            f"{role}: the provider asked for is {', '.join(fallback.asked)}, the one in use is "
+            f"{', '.join(fallback.used)}",
             effect=FindingEffect.NONE,
             cause="precision",
             status=FindingStatus.CONFIRMED,

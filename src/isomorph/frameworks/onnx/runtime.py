@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from isomorph.core.cutting import unfed_inputs
 from isomorph.core.errors import UsageError
-from isomorph.core.execution import LOG_LINES, OPTIMIZERS_THAT_RAN, Switch
+from isomorph.core.execution import (
+    LOG_LINES,
+    OPTIMIZERS_THAT_RAN,
+    PROVIDERS_ASKED,
+    PROVIDERS_USED,
+    Switch,
+)
 from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.frameworks.onnx.ort_settings import DEFAULTS
 
@@ -198,8 +204,8 @@ class OnnxSession:
         ort, settings = self._ort, self._settings
         used = self._deployed.session.get_providers()
         facts = {
-            "providers asked": ", ".join(settings.providers),
-            "providers used": ", ".join(used),
+            PROVIDERS_ASKED: ", ".join(settings.providers),
+            PROVIDERS_USED: ", ".join(used),
             "providers available": ", ".join(ort.get_available_providers()),
             "optimization": settings.words["optimization"],
             "opened from": self._deployed.origin,
