@@ -106,9 +106,9 @@ def routes(
     """The ways from a model to a target, the best first; nothing is converted."""
     from isomorph.conversion.deliver import conversion_request
     from isomorph.conversion.plan import routes as planned
-    from isomorph.store.format_detection import identify, source_kind
+    from isomorph.store.format_detection import identify, model_path, source_kind
 
     request = conversion_request(target, to=to, width=quantize, via=via)
     factory = source_kind(str(source)) == "factory"
-    framework = "pytorch" if factory else identify(Path(source))
+    framework = "pytorch" if factory else identify(model_path(Path(source)))
     return planned(framework, request.target, request.width, request.via)

@@ -21,7 +21,7 @@ from isomorph.inputs.feeds import Sample
 from isomorph.inputs.generate import SAMPLES, generate
 from isomorph.sessions.memory_estimate import readable, refuse_without_space
 from isomorph.sessions.model_handle import ModelHandle, chosen_runtime, with_notes
-from isomorph.store.format_detection import identify, source_kind, suffix_note
+from isomorph.store.format_detection import identify, model_path, source_kind, suffix_note
 from isomorph.store.input_files import UNNAMED, read_arrays
 from isomorph.store.trace_files import is_record, read_record
 from isomorph.store.traces import is_trace, read
@@ -71,7 +71,7 @@ class Loader:
         """Start the workers that these models will need, so that their imports overlap."""
         for source in sources:
             if isinstance(source, (str, Path)) and source_kind(str(source)) == "file":
-                path = Path(source)
+                path = model_path(Path(source))
                 framework = registry.framework(identify(path))
                 # The size of a folder is not known before it is read.
                 weights = path.stat().st_size // _BYTES_PER_WEIGHT if path.is_file() else None
@@ -88,7 +88,7 @@ class Loader:
             return self._load_live(source)
         if source_kind(str(source)) == "factory":
             return self.host.load(str(source), "pytorch", self.options)
-        path = Path(source)
+        path = model_path(Path(source))
         framework = identify(path)
         note = suffix_note(path, framework)
         model = self.host.load(str(path), framework, self.options)
@@ -98,7 +98,7 @@ class Loader:
         """A path or word that a worker can load; a live model is written to a file first."""
         if isinstance(source, (str, Path)):
             factory = source_kind(str(source)) == "factory"
-            return str(source) if factory else str(Path(source).resolve())
+            return str(source) if factory else str(model_path(Path(source)).resolve())
         framework = registry.framework(_framework_of(source))
         return str(framework.hand_over(source, self.arrays or {}, folder))
 

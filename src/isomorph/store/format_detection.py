@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 
 from isomorph import registry
-from isomorph.core.errors import UnreadableModelError
+from isomorph.core.errors import UnreadableModelError, listed
 from isomorph.store import file_signatures
 from isomorph.store.safe_paths import head_of, kind_of, not_regular
 from isomorph.store.traces import is_trace
@@ -73,6 +73,28 @@ def identify(path: Path) -> str:
             why=", ".join(claims),
         )
     raise file_signatures.unclaimed(path, head).error(path)
+
+
+def model_path(path: Path) -> Path:
+    """The path itself, or the only model file of a folder that is no model as a whole."""
+    if not path.is_dir() or is_trace(path):
+        return path
+    if any(_claims(name, path, b"") for name in registry.names("frameworks")):
+        return path
+    found = sorted(each for each in path.iterdir() if _is_model_file(each))
+    if len(found) > 1:
+        raise UnreadableModelError(
+            "SEVERAL_MODELS",
+            "the folder holds several models:",
+            file=str(path),
+            why=listed([each.name for each in found]),
+            fix=f"name one of them: {found[0]}",
+        )
+    return found[0] if found else path
+
+
+def _is_model_file(path: Path) -> bool:
+    return path.suffix.lower() in _SUFFIXES and path.is_file()
 
 
 def suffix_note(path: Path, framework: str) -> str | None:

@@ -10,7 +10,13 @@ import pytest
 
 from isomorph.core.errors import RefusedError, UnreadableModelError
 from isomorph.store import zip_safety
-from isomorph.store.format_detection import identify, is_factory, source_kind, suffix_note
+from isomorph.store.format_detection import (
+    identify,
+    is_factory,
+    model_path,
+    source_kind,
+    suffix_note,
+)
 from isomorph.store.zip_safety import check_archive
 
 
@@ -205,3 +211,22 @@ def test_what_a_word_stands_for(tmp_path, monkeypatch):
 def test_a_file_with_a_factory_in_it_is_no_path(tmp_path):
     error = refusal(tmp_path / "net.py:make")
     assert (error.code, "package.module:factory" in error.fix) == ("FILE_NOT_FOUND", True)
+
+
+def test_a_folder_with_one_model_stands_for_it(tmp_path):
+    written(tmp_path / "config.json", b"{}")
+    assert model_path(tmp_path) == tmp_path, "there is none"
+    model = written(tmp_path / "model.onnx", b"\x08\x07")
+    assert model_path(tmp_path) == model
+    assert model_path(model) == model
+    written(tmp_path / "other.pt2", b"PK")
+    with pytest.raises(UnreadableModelError) as refused:
+        model_path(tmp_path)
+    assert refused.value.code == "SEVERAL_MODELS"
+    assert "model.onnx, other.pt2" in refused.value.why
+
+
+def test_a_folder_that_is_a_model_is_not_looked_into(tmp_path):
+    written(tmp_path / "saved_model.pb", b"x")
+    (tmp_path / "variables").mkdir()
+    assert model_path(tmp_path) == tmp_path

@@ -16,7 +16,12 @@ from typing import Any
 
 from isomorph.core.errors import RefusedError, UnreadableModelError
 from isomorph.core.untrusted_json import read_json
-from isomorph.frameworks.pytorch.pickle_scan import imported_names, pickles_in_zip, suspicious
+from isomorph.frameworks.pytorch.pickle_scan import (
+    holds_only_tensors,
+    imported_names,
+    pickles_in_zip,
+    suspicious,
+)
 
 ZIP_MAGIC = b"PK\x03\x04"
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
@@ -92,13 +97,22 @@ def refuse_pickle(path: Path, kind: str) -> None:
     pickles = [path.read_bytes()] if pickles is None else pickles
     names = tuple(name for data in pickles for name in imported_names(data))
     foreign = suspicious(names)
+    if holds_only_tensors(names):
+        raise UnreadableModelError(
+            "NOT_A_MODEL", "this is a state dict, weights without a model", file=str(path),
+            why="it holds tensors, but not what is computed with them; nothing was unpickled",
+            fix="give a factory that builds the module, and the weights as safetensors: "
+            "package.module:factory --state weights.safetensors --trust; or export the model "
+            "with torch.export.save (.pt2)",
+        )  # fmt: skip
     raise RefusedError(
         "UNSAFE_PICKLE",
         "refused to unpickle a model",
         file=str(path),
         where=f"it would import {_listed(foreign)}" if foreign else "it holds pickled objects",
         why="unpickling runs whatever code the file names; nothing was unpickled",
-        fix="if you trust the file, add --trust; or save it with torch.export.save (.pt2)",
+        fix="if you trust the file, add --trust, and --inputs to follow its module; or save it "
+        "with torch.export.save (.pt2)",
     )
 
 

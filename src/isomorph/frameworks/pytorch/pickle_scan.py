@@ -73,6 +73,12 @@ def suspicious(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in names if not _is_harmless(name))
 
 
+def holds_only_tensors(names: tuple[str, ...]) -> bool:
+    """Whether a pickle that imports these names holds tensors and plain containers alone."""
+    tensors = any(name.startswith("torch._utils._rebuild_") for name in names)
+    return tensors and not suspicious(names)
+
+
 def _is_harmless(name: str) -> bool:
     plain = name.replace("__builtin__.", "builtins.")
     module, _, word = plain.rpartition(".")

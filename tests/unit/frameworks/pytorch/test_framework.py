@@ -195,6 +195,27 @@ def test_a_plain_pickle_is_refused_by_the_class_it_names(module, tmp_path):
     assert f"{Small.__module__}.Small" in refused.value.where
 
 
+@pytest.mark.parametrize("zipped", [True, False])
+def test_a_state_dict_is_called_one_without_asking_for_trust(module, tmp_path, zipped):
+    path, options = tmp_path / "state.pt", {"_use_new_zipfile_serialization": zipped}
+    for held in (module.state_dict(), {"model": module.state_dict(), "epoch": 3}):
+        torch.save(held, path, **options)
+        with pytest.raises(UnreadableModelError) as refused:
+            FRAMEWORK.load(path, {})
+        assert refused.value.code == "NOT_A_MODEL"
+        assert "state dict" in refused.value.what
+        assert "factory" in refused.value.fix
+
+
+def test_a_pickled_module_needs_trust_and_inputs(module, tmp_path):
+    torch.save(module, tmp_path / "module.pt")
+    with pytest.raises(RefusedError) as refused:
+        FRAMEWORK.load(tmp_path / "module.pt", {})
+    assert refused.value.code == "UNSAFE_PICKLE"
+    assert "--trust" in refused.value.fix
+    assert "--inputs" in refused.value.fix
+
+
 def test_a_trusted_pickle_is_a_module_or_an_error(module, tmp_path):
     np.savez(tmp_path / "inputs.npz", x=X.numpy())
     options = {"trust": "yes", "inputs": str(tmp_path / "inputs.npz")}
