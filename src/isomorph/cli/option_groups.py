@@ -8,6 +8,7 @@ from dataclasses import Field, dataclass, fields, is_dataclass
 from functools import wraps
 from typing import Any, get_args, get_type_hints
 
+from isomorph.cli import convert_options
 from isomorph.cli import options as cli_options
 
 
@@ -129,7 +130,7 @@ class CheckFlags(Flags):
 class TargetFlags(Flags):
     """The target of a conversion."""
 
-    to: cli_options.To = None
+    to: convert_options.To = None
     quantize: cli_options.Quantize = None
 
 
@@ -137,12 +138,12 @@ class TargetFlags(Flags):
 class RouteFlags(Flags):
     """How a conversion is made."""
 
-    data: cli_options.CalibrationData = None
-    via: cli_options.Via = None
-    opset: cli_options.Opset = None
-    range_words: cli_options.ConvertRange = None
-    repair: cli_options.Repair = False
-    keep: cli_options.Keep = False
+    data: convert_options.CalibrationData = None
+    via: convert_options.Via = None
+    opset: convert_options.Opset = None
+    range_words: convert_options.ConvertRange = None
+    repair: convert_options.Repair = False
+    keep: convert_options.Keep = False
 
 
 @dataclass(frozen=True, kw_only=True)

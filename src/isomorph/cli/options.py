@@ -224,16 +224,6 @@ Range = Annotated[
     list[str] | None,
     Option("--range", metavar="[INPUT=]LOW:HIGH", help="The numbers that an input may hold."),
 ]
-ConvertRange = Annotated[
-    list[str] | None,
-    Option(
-        "--range",
-        metavar="[INPUT=]LOW:HIGH",
-        help="Keep nodes in float32 that may leave float16 on such inputs.",
-        sets="ranges",
-        parse=ranges,
-    ),
-]
 BindInput = Annotated[
     list[str] | None,
     Option(
@@ -370,25 +360,8 @@ Cache = Annotated[
 OnlyGiven = Annotated[
     bool, Option("--only-given", help="Ask about the given inputs alone, not the whole function.")
 ]
-To = Annotated[
-    str | None,
-    Option("--to", metavar="FORMAT", help="The target, if the suffix of DST does not name it."),
-]
 Quantize = Annotated[
     str | None, Option("--quantize", metavar="WIDTH", help="float16, dynamic, int8 or int16x8.")
-]
-CalibrationData = Annotated[
-    Path | None,
-    Option("--data", help="Real samples: they calibrate int8, and the proof is made on them."),
-]
-Via = Annotated[
-    list[str] | None,
-    Option(
-        "--via",
-        metavar="STOP,…",
-        help="Formats or converters on the way, in their order.",
-        parse=separated,
-    ),
 ]
 KeepFloat = Annotated[
     str | None,
@@ -399,6 +372,3 @@ KeepFloat = Annotated[
         parse=float_count,
     ),
 ]
-Opset = Annotated[int | None, Option("--opset", min=1, help="The opset of an ONNX file.")]
-Repair = Annotated[bool, Option("--repair", help="Repair a faulty hop, as fix does, and go on.")]
-Keep = Annotated[bool, Option("--keep", help="Write the model even where it is not proven.")]

@@ -136,14 +136,14 @@ class StressSearch:
                 return [own]
             names = {pair.reference: pair.candidate for pair in prepared.outputs}
             carried = {names[name]: weight for name, weight in weights.items()}
-            theirs = other.gradients(self._ratio.carried(best), carried)
+            other_slopes = other.gradients(self._ratio.carried(best), carried)
         except IsomorphError:
             return []
         inputs = {pair.reference: pair.candidate for pair in prepared.inputs}
         apart = {
-            name: slope - theirs[inputs[name]]
+            name: slope - other_slopes[inputs[name]]
             for name, slope in own.items()
-            if inputs.get(name) in theirs and theirs[inputs[name]].shape == slope.shape
+            if inputs.get(name) in other_slopes and other_slopes[inputs[name]].shape == slope.shape
         }
         return [own, apart]
 
