@@ -54,6 +54,21 @@ def agreeing_arrangements(
             yield placed.numbers(), placed.terms(source)
 
 
+def same_sign_arrangements(
+    value: Array | ScaledKernel, actual: Array, source: Source
+) -> Iterator[tuple[Array, Source]]:
+    """Yield ``value`` in every arrangement in which a sample has the signs of ``actual``.
+
+    A wrong scale changes no sign. Numbers that are rounded to zero have none.
+    """
+    spots = _sample_spots(actual.shape)
+    signs = np.sign(actual[spots])
+    known = signs != 0.0
+    for placed in _placed(value, source.error_bound, actual.shape):
+        if np.array_equal(np.sign(placed.numbers(spots))[known], signs[known]):
+            yield placed.numbers(), placed.terms(source)
+
+
 def only_moved(weight: StoredWeight, here: Weights, source: StoredWeight, there: Weights) -> bool:
     """Whether a weight holds the very numbers of another one, in some arrangement of its axes.
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from isomorph.match.element_bounds import Elements, grid_steps, relative_size
 from isomorph.match.rounded_weights import narrowed
+from isomorph.match.rounding_grids import OtherGrid
 from isomorph.match.stored_weights import StoredWeight
 from isomorph.match.structural_constants import Isolation
 
@@ -56,6 +57,8 @@ class ConstantDifference:
     """How many rows of a table are missing at its end."""
     origin: Array | None = field(default=None, repr=False)
     """All real values of the counterpart, where the weight was rounded from them."""
+    grid: OtherGrid | None = None
+    """The grid of the integers, where it is not the stated one."""
     store: Callable[[Array], Array] | None = field(default=None, repr=False)
     """Packs real values as they are stored, where integers are packed in blocks."""
 
@@ -79,7 +82,8 @@ class ConstantDifference:
         which = f"{self.count} of {self.beyond.size} elements"
         if math.isinf(self.relative):
             return f"{which}, which should be zero"
-        return f"{which}, off by {100.0 * self.relative:.3g}%"
+        grid = f": {self.grid.text}" if self.grid is not None else ""
+        return f"{which}, off by {100.0 * self.relative:.3g}%{grid}"
 
     def corrected(self, integers: Array | None) -> Array:
         """Return the right value of the constant as it is stored: quantized where it is so."""
@@ -105,6 +109,7 @@ class Suspect:
     expected: Array = field(repr=False)
     elements: Elements
     evidence: tuple[str, ...]
+    grid: OtherGrid | None = None
 
     @classmethod
     def in_place_of(
@@ -142,4 +147,5 @@ def difference_from(weight: StoredWeight, actual: Array, suspect: Suspect) -> Co
         relative=relative_size(suspect.expected, actual, beyond),
         shown=shown,
         origin=suspect.expected,
+        grid=suspect.grid,
     )

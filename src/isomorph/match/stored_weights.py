@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ import numpy as np
 from isomorph.core.model import Quantization
 from isomorph.core.ops import RESHAPES
 from isomorph.match.constant_values import ConstantValues
-from isomorph.match.dequantized_graph import GRID_OF_RESULT, GRIDS_READ
+from isomorph.match.dequantized_graph import GRID_OF_RESULT, GRIDS_READ, implicit_grids
 from isomorph.match.quantizers import changed_parameters, quantization_by_tensor
 from isomorph.match.topology import Topology
 from isomorph.oracle.dtypes import is_float
@@ -48,6 +48,8 @@ _HANDS_ON_SIGNAL = KEEPS_NUMBERS | {
 }  # fmt: skip
 _ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div", "Neg", "Sqrt", "Rsqrt", "Reciprocal"})
 _QUANTIZERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
+SUMS = frozenset({"int32", "int64"})
+"""Types in which products of integers are added up."""
 _SCALED_BY: Mapping[str, tuple[tuple[int, tuple[int, ...]], ...]] = {
     "QLinearConv": ((8, (1, 4)),),
     "QGemm": ((6, (1, 4)),),
@@ -160,7 +162,9 @@ class Weights:
 
     @cached_property
     def _all(self) -> Mapping[str, StoredWeight]:
-        grids = {**self._further_grids(), **quantization_by_tensor(self.graph)}
+        grids = {
+            **self._further_grids(), **quantization_by_tensor(self.graph), **self._bias_grids()
+        }  # fmt: skip
         places = {node.name: place for place, node in enumerate(self.graph.nodes)}
         found: list[tuple[int, StoredWeight]] = []
         for name, constant in self.graph.constants.items():
@@ -201,6 +205,21 @@ class Weights:
                     zero_point=(0,) * scale.size,
                     axis=_channels(constant.shape, scale.size),
                 )
+        return found
+
+    def _bias_grids(self) -> dict[str, Quantization]:
+        """Return the quantization of biases that a node adds to the products of integers.
+
+        They count in products of the two scales, whatever they declare of their own.
+        """
+        found, grids = {}, implicit_grids(self.graph)
+        for node in self.graph.nodes:
+            x, w, bias = (grids.get(node.input(place)) for place in range(3))
+            if x is None or w is None or bias is None or len(bias.scale) != len(w.scale):
+                continue
+            if bias.dtype in SUMS and bias.tensor in self.graph.constants and len(x.scale) == 1:
+                scale = tuple(x.scale[0] * each for each in w.scale)
+                found[bias.tensor] = replace(bias, scale=scale, zero_point=(0,) * len(scale))
         return found
 
     def grid_constants(self, name: str) -> frozenset[str]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from isomorph.core.stated_numbers import COMPUTED_ERROR, FEW_ELEMENTS
 from isomorph.match.arranged_weights import agreeing_arrangements, factored_in, only_moved, same_use
 from isomorph.match.blocked_weights import blocked_differences
 from isomorph.match.body_constants import changed_in_bodies, only_one_changed
+from isomorph.match.computed_weights import is_computed
 from isomorph.match.concatenated_weights import concatenated_weight
 from isomorph.match.constant_difference import ConstantDifference, Suspect, difference_from
 from isomorph.match.element_bounds import Elements, Source, compare_elements
@@ -28,10 +29,10 @@ from isomorph.match.folded_weights import (
     Biases,
     Folded,
     FoldedWeights,
-    ScaledKernel,
     effective_rank,
 )
 from isomorph.match.merged_weights import merged_weights
+from isomorph.match.misrounded_weights import Origin, compared_together, misrounded, rescaled
 from isomorph.match.small_constants import changed_constants
 from isomorph.match.sole_counterpart import sole_counterpart
 from isomorph.match.split_products import SplitProduct, split_from, split_products
@@ -43,11 +44,6 @@ from isomorph.oracle.noise import unit_roundoff
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.match.stored_weights import Weights
-
-_Origin: TypeAlias = (
-    "tuple[StoredWeight | Folded | None, tuple[str, ...], Array | ScaledKernel, Source]"
-)
-"""Where a weight may come from, the names of it, its numbers, and how exact they are."""
 
 
 def constant_differences(reference: Weights, candidate: Weights) -> list[ConstantDifference]:
@@ -102,6 +98,7 @@ class _Comparison:
             actual = self.candidate.real(weight) if weight.name in suspects else None
             if actual is not None:
                 found.append(difference_from(weight, actual, suspects[weight.name]))
+        found = compared_together(found, self.candidate, self._settled)
         found += self._in_blocks({each.weight.name for each in found})
         found += self._in_tables({each.weight.name for each in found})
         found += self._merged()
@@ -121,7 +118,7 @@ class _Comparison:
         if any(each.certain or each.isolation is not Isolation.UNKNOWN for each in found):
             return found
         sole = sole_counterpart(self.reference, self.candidate)
-        if sole is None or self._computed(sole.weight.name):
+        if sole is None or self._is_computed(sole.weight.name):
             return found
         made = difference_from(sole.weight, sole.actual, Suspect.in_place_of(sole))
         others = [each for each in found if each.weight.name != sole.weight.name]
@@ -217,7 +214,7 @@ class _Comparison:
             size = self.candidate.stored[name].size
             rivals = [e.name for e in open_ones if e.size == size and e.name not in self._settled]
             sources = [e.name for e in self._by_size[size] if not self._used_up(e)]
-            if rivals == [name] and sources == [source.name] and not self._computed(name):
+            if rivals == [name] and sources == [source.name] and not self._is_computed(name):
                 found[name] = suspect
         return found
 
@@ -253,13 +250,14 @@ class _Comparison:
         for source, names, value, terms in self._origins(weight):
             for expected, source_terms in agreeing_arrangements(value, actual, weight, terms):
                 elements = compare_elements(expected, actual, weight, source_terms, integers)
+                other = None
+                if elements.between.any() and integers is not None:
+                    other = misrounded(weight, names, expected, integers, source_terms)
+                if other is not None:
+                    suspects.append(other)
+                    continue
                 if elements.equal:
-                    if isinstance(source, StoredWeight):
-                        self._settle(weight, source)
-                    elif source is not None:
-                        self._biases.kernel_is(weight, source)
-                    self._settled.add(weight.name)
-                    self._doubtful.pop(weight.name, None)
+                    self._explain(weight, source)
                     return None
                 if not elements.sparse and not _many_units_off(weight, elements):
                     continue
@@ -274,11 +272,21 @@ class _Comparison:
                     suspects.append(suspect)
                 elif isinstance(source, StoredWeight) and same_use(weight, source):
                     self._doubtful[weight.name] = source, suspect
-        if not suspects:
-            suspects += self._joined(weight, actual)
-        if not suspects or self._computed(weight.name):
+        suspects = suspects or list(self._joined(weight, actual))
+        if not suspects and integers is not None:
+            suspects += rescaled(weight, actual, integers, self._origins(weight))
+        if not suspects or self._is_computed(weight.name):
             return None
         return self._as_stored(weight, min(suspects, key=lambda each: each.elements.count))
+
+    def _explain(self, weight: StoredWeight, source: StoredWeight | Folded | None) -> None:
+        """Record that a weight was made from ``source``."""
+        if isinstance(source, StoredWeight):
+            self._settle(weight, source)
+        elif source is not None:
+            self._biases.kernel_is(weight, source)
+        self._settled.add(weight.name)
+        self._doubtful.pop(weight.name, None)
 
     def _as_stored(self, weight: StoredWeight, found: Suspect) -> Suspect:
         """Name the constant that holds the expected numbers, and not those they follow from."""
@@ -308,7 +316,7 @@ class _Comparison:
         if self._folds.limited:
             FOLDED_STEPS.reached()
 
-    def _origins(self, weight: StoredWeight) -> Iterator[_Origin]:
+    def _origins(self, weight: StoredWeight) -> Iterator[Origin]:
         """Yield possible origins of a weight: stored as it is, or folded with what follows."""
         tried: set[str] = set()
         for stored in self._sources(weight)[: LIKE_WEIGHTS.most]:
@@ -375,21 +383,5 @@ class _Comparison:
         """Whether every reader of a weight already has a counterpart."""
         return self._taken.get(source.name, 0) >= len(source.readers)
 
-    def _computed(self, name: str) -> bool:
-        """Whether the reference computes these values from its constants: masked, normalized."""
-        weight = self.candidate.stored[name]
-        actual = self.candidate.real(weight)
-        if actual is None:
-            return False
-        integers = self.candidate.value(name) if weight.grid is not None else None
-        for tensor in self.reference.computed:
-            value = self.reference.value(tensor)
-            if value is None or value.size != weight.size or value.dtype.kind != "f":
-                continue
-            source = Source(dtype="float32")
-            for expected, terms in agreeing_arrangements(
-                np.asarray(value, np.float64), actual, weight, source
-            ):
-                if compare_elements(expected, actual, weight, terms, integers).equal:
-                    return True
-        return False
+    def _is_computed(self, name: str) -> bool:
+        return is_computed(self.reference, self.candidate, name)
