@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from isomorph.core.report import Experiment, Fact, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.localize.attribute_effect import AttributeEffect, AttributeExperiment
 from isomorph.localize.input_search import encoded
+from isomorph.localize.limit_effect import shown_limit
 from isomorph.match.attributes import AttributeDifference, attribute_differences, digest
 from isomorph.match.grid_differences import grid_differences
 
@@ -39,6 +40,9 @@ def compared_attributes(
     differences = [*attribute_differences(*models), *grid_differences(*models)]
     search = AttributeExperiment(experiment, differences)
     effect = search.effect()
+    if effect.difference is None:
+        limit = shown_limit(experiment)
+        effect = limit if limit.difference is not None else effect
     shown = effect.difference
     if shown is None:
         named = {name for each in known for name in (each.node, *each.nodes)}
