@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.chance import FALSE_ALARM, beyond_another, student
+from isomorph.core.chance import FALSE_ALARM, beyond_another, student, threshold
 from isomorph.core.divergence import Verdict
 from isomorph.core.stated_numbers import MANY_DRAWS
 from isomorph.localize.fault_chain import beyond_noise
@@ -72,14 +72,20 @@ def _has_match(matcher: ValueMatcher, fault: Fault) -> bool:
 
     A few elements may differ by more than the draws show; then the search takes a tensor for wrong
     that has a match. But where an operator was lost, its input has a match and its output has none.
+    Where an activation is built into a layer, what it reads has none, and its own result has.
     """
     ref, cand = matcher.reference, matcher.candidate
     size = cand.prints[fault.tensor].elements
+    # The search has put the right values in its place, which have no noise.
+    drawn = cand.drawn(fault.tensor, MANY_DRAWS)
     found = [
         name
         for name in ref.values
-        if ref.prints[name].elements == size and _equal_within_noise(matcher, name, fault.tensor)
+        if ref.prints[name].elements == size
+        and _equal_within_noise(matcher, name, fault.tensor, drawn.rms)
     ]
+    if not ref.topology.below([fault.counterpart]).isdisjoint(found):
+        return True
     return bool(found) and any(
         _equal_within_noise(matcher, fault.counterpart, name)
         for name in cand.values
@@ -88,11 +94,19 @@ def _has_match(matcher: ValueMatcher, fault: Fault) -> bool:
     )
 
 
-def _equal_within_noise(matcher: ValueMatcher, ref: str, cand: str) -> bool:
-    """Whether two tensors are equal up to the rms of their noise, in any arrangement."""
+def _equal_within_noise(
+    matcher: ValueMatcher, ref: str, cand: str, noise: float | None = None
+) -> bool:
+    """Whether two tensors are equal up to the rms of their noise, in any arrangement.
+
+    ``noise`` is that of the candidate's tensor, where it is not the one of the search.
+    """
     left, right = matcher.reference.values[ref], matcher.candidate.values[cand]
+    bound = matcher.tolerance(ref, cand)
+    if noise is not None:
+        bound += threshold(right.size) * noise
     return any(
-        rms_and_peak(moved.array(left), right)[0] <= matcher.tolerance(ref, cand)
+        rms_and_peak(moved.array(left), right)[0] <= bound
         for moved in rearrangements(left, right.shape)
     )
 

@@ -1,11 +1,14 @@
 """A node that is wrong by itself, in a model that may lose more than it does to the outputs."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import isomorph
+from isomorph.localize import quantization_faults
 
 RNG = np.random.default_rng(3)
 FIRST = RNG.standard_normal((12, 16))
@@ -129,3 +132,32 @@ def test_a_range_that_is_far_too_narrow_is_found(tmp_path, plain):
     report = isomorph.check(plain, cut, inputs={"x": X}, in_process=True)
     assert report.verdict == "divergent", report.reason
     assert report.findings[0].cause == "quantization"
+
+
+class _Below:
+    """The topology of a graph in which a convolution is bent by an activation."""
+
+    @staticmethod
+    def below(names):
+        return {"bent"} if "convolved" in names else set()
+
+
+@pytest.mark.parametrize(
+    ("held", "counterpart", "match"), [("bent", "convolved", True), ("convolved", "bent", False)]
+)
+def test_an_activation_that_is_built_into_a_layer_is_no_operator_lost(held, counterpart, match):
+    """The search has put the right values in place of the tensor, which therefore has no noise."""
+    convolved = np.random.default_rng(0).normal(size=400)
+    values = {"convolved": convolved, "bent": np.maximum(convolved, 0.0)}
+    prints = {name: SimpleNamespace(elements=400, rms=1.0) for name in (*values, "layer")}
+    noise = 1e-3 * np.random.default_rng(1).normal(size=400)
+    drawn = SimpleNamespace(rms=1e-3)
+    matcher = SimpleNamespace(
+        reference=SimpleNamespace(values=values, prints=prints, topology=_Below()),
+        candidate=SimpleNamespace(
+            values={"layer": values[held] + noise}, prints=prints, drawn=lambda *_: drawn
+        ),
+        tolerance=lambda *_: 1e-13,
+    )
+    fault = SimpleNamespace(tensor="layer", counterpart=counterpart)
+    assert quantization_faults._has_match(matcher, fault) is match
