@@ -19,7 +19,11 @@ import numpy as np
 from isomorph.core.coverage import InputKind
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import ATTRIBUTE_SCALES, SHOWN_INPUTS
-from isomorph.core.stated_numbers import CONFIRMING_INPUTS
+from isomorph.core.stated_numbers import (
+    CLAMPED_IN_FLOAT16,
+    CONFIRMING_INPUTS,
+    UNDERFLOW_CLAMPED,
+)
 from isomorph.localize.input_search import Trial, other_inputs, scales_to
 from isomorph.localize.output_effect import (
     Effect,
@@ -35,7 +39,7 @@ from isomorph.match.topology import Topology
 from isomorph.measure.budget_check import judge
 from isomorph.measure.evaluated_model import EvaluatedModel, flattened
 from isomorph.measure.precision import QUANTIZED_OPS, lower_precision, quantized
-from isomorph.oracle.noise import unit_roundoff
+from isomorph.oracle.noise import least_rounding, unit_roundoff
 from isomorph.sessions.dequantized_session import real_values
 
 if TYPE_CHECKING:
@@ -79,13 +83,8 @@ class AttributeExperiment:
         expected, actual = difference.expected, difference.actual
         if not (isinstance(expected, float) and isinstance(actual, float)):
             return False
-        for dtype in _NARROW:
-            kept = float(narrowed(np.asarray(expected, np.float64), dtype))
-            lost = abs(kept - expected) > unit_roundoff(dtype) * abs(expected)
-            once = abs(actual - expected) <= unit_roundoff(dtype) * abs(expected)
-            if dtype in self._lower and (lost or once):
-                return True
-        return False
+        types = [dtype for dtype in _NARROW if dtype in self._lower]
+        return any(_is_rounded(expected, actual, dtype) for dtype in types)
 
     def effect(self) -> AttributeEffect:
         """Return the first attribute that an input shows."""
@@ -367,6 +366,19 @@ class AttributeExperiment:
         put = {name: results[each] for name, each in zip(places, made, strict=True)}
         names = list(dict.fromkeys(spec.name for spec in model.model.graph.outputs))
         return numeric(flattened(model.oracle().run({**model.feeds, **put}, names)))
+
+
+def _is_rounded(expected: float, actual: float, dtype: str) -> bool:
+    """Whether a number is what a narrow type holds of another one, or what stands for it there.
+
+    Converters store small numbers that would vanish as the smallest of the type, and clamp large
+    ones.
+    """
+    least = UNDERFLOW_CLAMPED * 2.0 * least_rounding(dtype)
+    if abs(actual - expected) <= max(unit_roundoff(dtype) * abs(expected), least):
+        return True
+    large = min(abs(actual), abs(expected)) >= CLAMPED_IN_FLOAT16
+    return large and np.sign(actual) == np.sign(expected)
 
 
 def _declared(feeds: Mapping[str, Array], graph: Graph) -> bool:

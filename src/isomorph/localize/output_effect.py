@@ -48,7 +48,12 @@ class ConstantEffect:
     """Whether the outputs on that input are beyond every budget."""
 
 
-def nearer(pairs: Sequence[tuple[Array, Array, Array]], *, on_grid: bool = False) -> Effect:
+def nearer(
+    pairs: Sequence[tuple[Array, Array, Array]],
+    *,
+    on_grid: bool = False,
+    corrected: int | None = None,
+) -> Effect:
     """Whether the expected outputs are closer to the corrected ones (last) or the actual ones.
 
     The error of the actual outputs is compared with the change by the correction: a share of one
@@ -56,8 +61,9 @@ def nearer(pairs: Sequence[tuple[Array, Array, Array]], *, on_grid: bool = False
     share that is nearer to another whole number has another cause, such as a quantizer that
     saturates: then the error states nothing about the correction, whichever way it points.
     With ``on_grid``, outputs may be rounded to a grid of their own, and that the actual ones are
-    right says little where the correction moves them by a single step. Where the correction
-    changes a shape, the shapes decide.
+    right says little where the correction moves them by a single step. Where only so many numbers
+    are ``corrected``, what the rounding of others moves along with them is no more independent
+    than they are, and refutes less. Where the correction changes a shape, the shapes decide.
     """
     by_shape = {seen for each in pairs if (seen := _by_shape(*each)) is not None}
     if by_shape:
@@ -94,7 +100,11 @@ def nearer(pairs: Sequence[tuple[Array, Array, Array]], *, on_grid: bool = False
     if round(share) == 1 and share - 0.5 > doubt:
         return Effect.SHOWN
     if on_grid:
-        doubt = beyond * math.sqrt(max(remains, _rounded_apart(step)) / power)
+        remains = max(remains, _rounded_apart(step))
+        doubt = beyond * math.sqrt(remains / power)
+    if corrected is not None and corrected < step.size:
+        alike = step.size / max(corrected, 1)
+        doubt = student(1, corrected - 1, SHARE_BY_CHANCE) * math.sqrt(alike * remains / power)
     refuted = round(share) == 0 and 0.5 - share > doubt
     return Effect.REFUTED if refuted else Effect.UNDECIDED
 

@@ -35,12 +35,17 @@ from isomorph.localize.output_effect import (
     same_text,
 )
 from isomorph.localize.replaced_weight import corrected_weight, replaced_readers
-from isomorph.localize.same_operand import applied_to_same_data, reads_same_data
+from isomorph.localize.same_operand import (
+    applied_to_same_data,
+    readers_of_both,
+    reads_same_data,
+)
 from isomorph.localize.weight_inputs import (
     equal_operands,
     scales_to_limits,
     selected_rows,
 )
+from isomorph.match.attributes import attribute_differences
 from isomorph.match.structural_constants import Isolation, is_limit, is_unused
 from isomorph.match.topology import Topology
 from isomorph.measure.compare import Terms
@@ -83,7 +88,7 @@ class ConstantExperiment:
             try:
                 ref = reference if trial is None else reference.with_feeds(trial.feeds)
                 cand = candidate if trial is None else candidate.with_feeds(self.carry(ref))
-                seen = self._seen(ref, cand, difference.weight.name, replaced)
+                seen = self._seen(ref, cand, difference, replaced)
                 if seen is Effect.REFUTED and self._restores(ref, cand, difference):
                     seen = Effect.UNDECIDED
             except (IsomorphError, ValueError):
@@ -114,11 +119,11 @@ class ConstantExperiment:
     def _refuting_inputs(self, difference: ConstantDifference) -> int:
         """Return how many more inputs must refute a difference than show it.
 
-        The integers of all other weights are rounded too. What that moves is not independent
-        between the elements of an output, and outweighs a wrong weight on one input by chance.
+        All other weights of a narrower candidate are rounded too. What that moves is not
+        independent between the elements of an output, and outweighs a wrong weight on one input by
+        chance.
         """
-        graphs = [side.model.graph for side in self.sides]
-        by_chance = quantized(graphs[1]) and bool(lower_precision(*graphs))
+        by_chance = bool(lower_precision(*(side.model.graph for side in self.sides)))
         return CONFIRMING_INPUTS if by_chance and difference.certain else 1
 
     def reads_same_data(
@@ -128,6 +133,20 @@ class ConstantExperiment:
         replaced = corrected_weight(difference, self.sides[1])
         tried = self._tried(difference)
         return replaced is not None and reads_same_data(difference, weights, tried, replaced)
+
+    def only_rounded_otherwise(
+        self, difference: ConstantDifference, weights: tuple[Weights, Weights]
+    ) -> bool:
+        """Whether a narrower candidate differs in this constant alone, beside its rounding.
+
+        Nothing else is left that could make up for it: no constant and no attribute.
+        """
+        models = [side.model for side in self.sides]
+        lower = lower_precision(models[0].graph, models[1].graph)
+        if not lower or quantized(models[1].graph) or is_limit(difference.weight):
+            return False
+        nodes = readers_of_both(difference, weights)
+        return nodes is not None and not attribute_differences(*models)
 
     def applied_to_same_data(
         self, difference: ConstantDifference, weights: tuple[Weights, Weights]
@@ -212,9 +231,14 @@ class ConstantExperiment:
         )
 
     def _seen(
-        self, ref: EvaluatedModel, cand: EvaluatedModel, name: str, replaced: Array | None
+        self,
+        ref: EvaluatedModel,
+        cand: EvaluatedModel,
+        difference: ConstantDifference,
+        replaced: Array | None,
     ) -> Effect:
         """Return which of the two results the reference is closer to, if they differ."""
+        name = difference.weight.name
         if replaced is None:
             return self.screened(ref, cand)
         names = list(dict.fromkeys(spec.name for spec in cand.model.graph.outputs))
@@ -232,7 +256,9 @@ class ConstantExperiment:
             for pair in self.outputs
             if pair.reference in expected and pair.candidate in actual and pair.candidate in right
         ]
-        return nearer(pairs, on_grid=quantized(cand.model.graph))
+        # Where all numbers are off alike, and nothing else is left to make up for that.
+        corrected = difference.count if difference.grid is not None and difference.certain else None
+        return nearer(pairs, on_grid=quantized(cand.model.graph), corrected=corrected)
 
     def _restores(
         self, ref: EvaluatedModel, cand: EvaluatedModel, difference: ConstantDifference
@@ -250,7 +276,7 @@ class ConstantExperiment:
         whole = np.asarray(difference.origin, np.float64, order="C")
         if stored.dtype != np.float64 or stored.shape != whole.shape:
             return False
-        return self._seen(ref, cand, name, whole) is Effect.SHOWN
+        return self._seen(ref, cand, difference, whole) is Effect.SHOWN
 
     def screened(self, ref: EvaluatedModel, cand: EvaluatedModel) -> Effect:
         """Return whether outputs are worth judging, where nothing can be replaced."""

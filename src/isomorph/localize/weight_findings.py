@@ -147,7 +147,11 @@ class _Suspects:
         sure = difference.certain and (unseen or not self._many)
         if difference.replaceable and self._experiment is not None and not sure:
             sure = (
-                difference.alone and self._experiment.reads_same_data(difference, self._sides)
+                difference.alone
+                and (
+                    self._experiment.reads_same_data(difference, self._sides)
+                    or self._experiment.only_rounded_otherwise(difference, self._sides)
+                )
             ) or (unseen and self._experiment.only_difference(difference, self._sides))
         return sure or effect.divergent
 

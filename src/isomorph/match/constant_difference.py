@@ -11,7 +11,6 @@ import numpy as np
 
 from isomorph.match.element_bounds import Elements, grid_steps, relative_size
 from isomorph.match.rounded_weights import narrowed
-from isomorph.match.rounding_grids import OtherGrid
 from isomorph.match.stored_weights import StoredWeight
 from isomorph.match.structural_constants import Isolation
 
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.match.blocked_weights import BlockedDifference
     from isomorph.match.merged_weights import MergedWeight
+    from isomorph.match.moved_floats import MovedFloats
+    from isomorph.match.rounding_grids import OtherGrid
     from isomorph.match.small_constants import ChangedConstant
     from isomorph.match.structural_constants import PlacedConstant
     from isomorph.match.tables import TableDifference
@@ -57,8 +58,8 @@ class ConstantDifference:
     """How many rows of a table are missing at its end."""
     origin: Array | None = field(default=None, repr=False)
     """All real values of the counterpart, where the weight was rounded from them."""
-    grid: OtherGrid | None = None
-    """The grid of the integers, where it is not the stated one."""
+    grid: OtherGrid | MovedFloats | None = None
+    """The grid of the integers, where it is not the stated one, or how all numbers are off."""
     store: Callable[[Array], Array] | None = field(default=None, repr=False)
     """Packs real values as they are stored, where integers are packed in blocks."""
 
@@ -109,7 +110,7 @@ class Suspect:
     expected: Array = field(repr=False)
     elements: Elements
     evidence: tuple[str, ...]
-    grid: OtherGrid | None = None
+    grid: OtherGrid | MovedFloats | None = None
 
     @classmethod
     def in_place_of(

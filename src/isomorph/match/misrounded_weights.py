@@ -1,4 +1,4 @@
-"""Weights whose integers were rounded with another scale or zero point than the stated one."""
+"""Weights that are off as a whole: by their scale, by their zero point or by whole units."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ import numpy as np
 from isomorph.match.arranged_weights import same_sign_arrangements, same_use
 from isomorph.match.constant_difference import Suspect
 from isomorph.match.element_bounds import Elements, Source
+from isomorph.match.moved_floats import moved_floats
 from isomorph.match.rounding_grids import other_grid
 from isomorph.match.stored_weights import SUMS, StoredWeight
+from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.match.constant_difference import ConstantDifference
     from isomorph.match.folded_weights import Folded, ScaledKernel
+    from isomorph.match.moved_floats import MovedFloats
+    from isomorph.match.rounding_grids import OtherGrid
     from isomorph.match.stored_weights import Weights
 
 Origin = tuple["StoredWeight | Folded | None", tuple[str, ...], "Array | ScaledKernel", Source]
@@ -25,10 +29,17 @@ Origin = tuple["StoredWeight | Folded | None", tuple[str, ...], "Array | ScaledK
 
 
 def misrounded(
-    weight: StoredWeight, names: tuple[str, ...], expected: Array, integers: Array, source: Source
+    weight: StoredWeight, names: tuple[str, ...], expected: Array, stored: Array, source: Source
 ) -> Suspect | None:
-    """Return a weight whose integers are those of another grid than the stated one."""
-    grid = None if weight.grid is None else other_grid(weight.grid, expected, integers, source)
+    """Return a weight that is off as a whole: ``stored`` are its integers or its narrow floats.
+
+    Its integers are those of another grid than the stated one, or all its numbers are off alike.
+    """
+    grid: OtherGrid | MovedFloats | None
+    if weight.grid is not None:
+        grid = other_grid(weight.grid, expected, stored, source)
+    else:
+        grid = moved_floats(expected, stored, weight.dtype, source)
     if grid is None:
         return None
     elements = Elements(
@@ -42,14 +53,16 @@ def misrounded(
 
 
 def rescaled(
-    weight: StoredWeight, actual: Array, integers: Array, origins: Iterable[Origin]
+    weight: StoredWeight, actual: Array, stored: Array, origins: Iterable[Origin]
 ) -> Iterator[Suspect]:
-    """Yield the first origin from which all integers were rounded, but with other scales."""
+    """Yield the first origin from which a weight is off as a whole."""
+    if weight.grid is None and unit_roundoff(weight.dtype) <= unit_roundoff("float32"):
+        return
     for source, names, value, terms in origins:
         if isinstance(source, StoredWeight) and not same_use(weight, source):
             continue
         for expected, source_terms in same_sign_arrangements(value, actual, terms):
-            found = misrounded(weight, names, expected, integers, source_terms)
+            found = misrounded(weight, names, expected, stored, source_terms)
             if found is not None:
                 yield found
                 return
@@ -64,10 +77,9 @@ def compared_together(
     directions. Where every other weight is explained, or rescaled in the same direction, none does,
     and a rescaled weight is certain.
     """
-    factors = {each.weight.name: each.grid.factor for each in found if each.grid is not None}
-    unexplained = set(candidate.stored) - set(explained) - set(factors)
-    one_direction = len({factor > 1.0 for factor in factors.values() if factor != 1.0}) < 2
-    certain = one_direction and not unexplained
+    sizes = {each.weight.name: each.grid.too_large for each in found if each.grid is not None}
+    unexplained = set(candidate.stored) - set(explained) - set(sizes)
+    certain = not unexplained and len(set(sizes.values()) - {None}) < 2
     kernels = {
         reader.node.name
         for each in found
@@ -75,7 +87,7 @@ def compared_together(
         for reader in each.weight.readers
     }
     return [
-        replace(each, certain=certain) if each.weight.name in factors else each
+        replace(each, certain=certain) if each.weight.name in sizes else each
         for each in found
         if each.grid is None or each.weight.dtype not in SUMS or not _read_by(each, kernels)
     ]

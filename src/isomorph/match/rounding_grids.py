@@ -47,6 +47,11 @@ class OtherGrid:
     shift: int = 0
 
     @property
+    def too_large(self) -> bool | None:
+        """Whether the numbers are too large, and not too small; None where they are shifted."""
+        return None if self.shift else self.factor < 1.0
+
+    @property
     def text(self) -> str:
         """What is wrong with the stated grid, as text for a report."""
         if self.shift:
@@ -155,7 +160,7 @@ def _other_scale(rounded: _Rounded, wrong: Array, scale_error: float) -> OtherGr
         channels = (least > 1.0 + scale_error) | (most < 1.0 - scale_error)
     factors = np.where(np.isfinite(most), 0.5 * (least + most), least)
     beyond = wrong & channels
-    unlikely = _unlikely(high - low, np.abs(factors - 1.0), beyond)
+    unlikely = unlikely_by_chance(high - low, np.abs(factors - 1.0), beyond)
     fitted = np.max(unlikely) if one else np.sum(rounded.by_channel(np.maximum, unlikely))
     if float(np.sum(unlikely) - fitted) < -math.log(FALSE_ALARM):
         return None
@@ -173,7 +178,7 @@ def _other_zero(rounded: _Rounded, wrong: Array) -> OtherGrid | None:
     if not np.all((least <= shifts) & (shifts <= most)) or not shifts.any():
         return None
     beyond = wrong & (shifts != 0.0)
-    unlikely = _unlikely(high - low, np.abs(shifts), beyond)
+    unlikely = unlikely_by_chance(high - low, np.abs(shifts), beyond)
     fitted = rounded.by_channel(np.maximum, unlikely)
     if float(np.sum(unlikely) - np.sum(fitted)) < -math.log(FALSE_ALARM):
         return None
@@ -182,7 +187,7 @@ def _other_zero(rounded: _Rounded, wrong: Array) -> OtherGrid | None:
     return OtherGrid(beyond=beyond, moved=moved, shift=int(shifts.flat[farthest]))
 
 
-def _unlikely(width: Array, apart: Array, beyond: Array) -> Array:
+def unlikely_by_chance(width: Array, apart: Array, beyond: Array) -> Array:
     """Return how unlikely it is that another rounding of each number looks like another grid.
 
     As the negative logarithm of a probability. A learned rounding moves a number by up to a step,

@@ -273,8 +273,9 @@ class _Comparison:
                 elif isinstance(source, StoredWeight) and same_use(weight, source):
                     self._doubtful[weight.name] = source, suspect
         suspects = suspects or list(self._joined(weight, actual))
-        if not suspects and integers is not None:
-            suspects += rescaled(weight, actual, integers, self._origins(weight))
+        if not suspects:
+            stored = actual if integers is None else integers
+            suspects += rescaled(weight, actual, stored, self._origins(weight))
         if not suspects or self._is_computed(weight.name):
             return None
         return self._as_stored(weight, min(suspects, key=lambda each: each.elements.count))
