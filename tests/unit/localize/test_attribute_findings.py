@@ -27,7 +27,9 @@ def differing(name, holder=None):
 def compare(monkeypatch):
     """Compares two models whose search has this result."""
 
-    def compared(effect, *differences, known=()):
+    def compared(effect, *differences, known=(), limit=None):
+        nothing = AttributeEffect()
+        monkeypatch.setattr(attribute_findings, "shown_limit", lambda _: limit or nothing)
         search = SimpleNamespace(differences=list(differences), effect=lambda: effect)
         monkeypatch.setattr(attribute_findings, "attribute_differences", lambda *_: differences)
         monkeypatch.setattr(attribute_findings, "grid_differences", lambda *_: ())
@@ -58,6 +60,13 @@ def test_one_that_restores_the_outputs_is_confirmed_and_decides(compare):
     assert finding.reference_nodes == ("make_la",)
     assert [each.agrees for each in finding.experiments] == [True]
     assert found.differs == one.text
+
+
+def test_a_limit_is_reported_where_no_attribute_is_shown(compare):
+    one, limit = differing("a"), differing("b")
+    found = compare(AttributeEffect(tried=3), one, limit=shown(limit, responsible=True))
+    assert [each.node for each in found.findings] == ["make_rb"]
+    assert found.differs == limit.text
 
 
 def test_one_of_several_that_is_not_known_to_be_responsible_is_suspected(compare):
