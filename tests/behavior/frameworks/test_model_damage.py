@@ -18,16 +18,21 @@ from tflite_building import small
 
 HARNESS = Path(__file__).parents[2] / "support" / "damaging.py"
 
+# Written and read by one process: importing TensorFlow costs more than either.
 TENSORFLOW = """
+import runpy
 import sys
 from pathlib import Path
+harness, seeds, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3])
 from tf_building import graph, placeholder, saved, two_headed, unary
-folder = Path(sys.argv[1])
 model = two_headed()
 for name in ("net.keras", "net.h5", "saved"):
     saved(model, folder / name)
 nodes = placeholder("x"), unary("y", "Tanh", "x"), unary("z", "Exp", "y")
 (folder / "graph.pb").write_bytes(graph(*nodes).SerializeToString())
+names = "net.keras", "net.h5", "saved", "graph.pb"
+sys.argv = [harness, seeds, *(str(folder / name) for name in names)]
+runpy.run_path(harness, run_name="__main__")
 """
 
 
@@ -54,9 +59,11 @@ def _onnx(path):
     return path
 
 
-def _outcomes(seeds, *paths):
-    line = [sys.executable, str(HARNESS), str(seeds), *map(str, paths)]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=300, check=False)
+def _outcomes(*words, folder=None):
+    line = [sys.executable, *map(str, words)]
+    done = subprocess.run(
+        line, capture_output=True, text=True, timeout=300, check=False, cwd=folder
+    )
     assert done.returncode == 0, f"a reader crashed: {done.stderr[-2000:]}"
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -72,20 +79,14 @@ def _judge(outcomes_by_file, share):
 def test_onnx_and_tflite(tmp_path):
     tflite = tmp_path / "net.tflite"
     tflite.write_bytes(small().data())
-    _judge(_outcomes(300, _onnx(tmp_path / "net.onnx"), tflite), 0.4)
+    _judge(_outcomes(HARNESS, 300, _onnx(tmp_path / "net.onnx"), tflite), 0.4)
 
 
 def test_tensorflow(tmp_path):
     pytest.importorskip("tensorflow")
     building = Path(__file__).parents[2] / "contract"
-    made = subprocess.run(
-        [sys.executable, "-c", TENSORFLOW, str(tmp_path)],
-        cwd=building, capture_output=True, text=True, timeout=200, check=False,
-    )  # fmt: skip
-    assert made.returncode == 0, made.stderr[-2000:]
-    outcomes_by_file = _outcomes(
-        36, *(tmp_path / name for name in ("net.keras", "net.h5", "saved", "graph.pb"))
-    )
+    outcomes_by_file = _outcomes("-c", TENSORFLOW, HARNESS, 36, tmp_path, folder=building)
+    assert len(outcomes_by_file) == 4
     _judge(outcomes_by_file, 0.4)
 
 

@@ -227,14 +227,14 @@ def test_b13_a_file_that_hangs_its_validator(isomorph, tmp_path):
     path = save(tmp_path / "m.onnx", model(nodes, [value("x", [1, 4])], [value("y", None)]))
     if not _hangs(path):
         pytest.skip("this version of onnx does not hang on it")
-    ran = isomorph("check", "m.onnx", "--timeout", "4", within=60)
-    ran.refused("VALIDATION_TIMEOUT", exit_code=3, file="m.onnx", mentions=("4 s", "--timeout"))
+    ran = isomorph("check", "m.onnx", "--timeout", "2", within=60)
+    ran.refused("VALIDATION_TIMEOUT", exit_code=3, file="m.onnx", mentions=("2 s", "--timeout"))
 
 
 def _hangs(path):
     """Whether it takes more of the processor than any sound model of this size."""
     code = (
-        "import resource, sys, onnx; resource.setrlimit(resource.RLIMIT_CPU, (6, 6)); "
+        "import resource, sys, onnx; resource.setrlimit(resource.RLIMIT_CPU, (3, 3)); "
         "onnx.shape_inference.infer_shapes(onnx.load(sys.argv[1]))"
     )
     line = [sys.executable, "-c", code, path]
