@@ -12,7 +12,7 @@ import numpy as np
 from isomorph.bounds.boxes import bounds_by_parts
 from isomorph.bounds.interval import within
 from isomorph.bounds.measured import MeasuredRanges
-from isomorph.bounds.rounding import largest, overflow_begins
+from isomorph.bounds.rounding import largest, overflow_begins, rounds_to_zero
 from isomorph.bounds.sample_values import SampleValues
 from isomorph.bounds.walk import GraphWalk, TensorBounds, float_tensors, moving_tensors
 from isomorph.core.errors import IsomorphError
@@ -58,6 +58,7 @@ class RangeAnalysis:
     """Whether nothing is measured and no input is searched for."""
     on_progress: Callable[[str, str], None] | None = None
     _nodes: dict[str, Node] = field(default_factory=dict)
+    _notes: list[str] = field(default_factory=list)
 
     def ranges(self) -> Ranges:
         """The answer, with the limits that were hit."""
@@ -96,6 +97,7 @@ class RangeAnalysis:
             "inputs": tuple(input_range(each) for each in self.space.variables),
             "tensors": tuple(tensors),
             "overflows": overflows,
+            "notes": tuple(self._notes),
             "seed": self.seed,
             "evaluations": measured.runs,
             "boxes": boxes,
@@ -254,6 +256,11 @@ class RangeAnalysis:
             if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or not value.size:
                 continue
             finite = value[np.isfinite(value)]
+            lost = int(np.count_nonzero(rounds_to_zero(finite, target)))
+            if lost:
+                self._notes.append(
+                    f"constant {name!r}: {lost} of {value.size} numbers become 0 in {target}"
+                )
             if not finite.size or np.abs(finite).max() < overflow_begins(target):
                 continue
             low, high = float(finite.min()), float(finite.max())

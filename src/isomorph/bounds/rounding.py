@@ -95,6 +95,12 @@ def overflow_begins(dtype: str) -> float:
     return most + most / (2.0 - eps) * eps / 2.0
 
 
+def rounds_to_zero(value: Array, dtype: str) -> Array:
+    """Whether each number is stored as zero, and is none."""
+    with np.errstate(over="ignore", under="ignore"):
+        return np.asarray((value != 0.0) & (value.astype(numpy_dtype(dtype)) == 0.0))
+
+
 def rounded_constant(value: Array, dtype: str | None, target: str | None) -> Interval:
     """A constant as either type stores it."""
     wide = np.asarray(value, np.float64)

@@ -10,12 +10,14 @@ def test_splitting_a_range_proves_what_the_whole_does_not(tmp_path):
     nodes = [
         helper.make_node("Sub", ["one", "x"], ["rest"]),
         helper.make_node("Mul", ["x", "rest"], ["product"]),
-        helper.make_node("Mul", ["product", "factor"], ["y"]),
+        helper.make_node("Mul", ["product", "factor"], ["z"]),
+        helper.make_node("Add", ["z", "tiny"], ["y"]),
     ]
     ends = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1]) for n in ("x", "y")]
     stored = [
         helper.make_tensor("one", TensorProto.FLOAT, [1], [1.0]),
         helper.make_tensor("factor", TensorProto.FLOAT, [1], [2e5]),
+        helper.make_tensor("tiny", TensorProto.FLOAT, [1], [1e-12]),
     ]
     graph = helper.make_graph(nodes, "g", ends[:1], ends[1:], stored)
     opsets = [helper.make_opsetid("", 17)]
@@ -23,11 +25,12 @@ def test_splitting_a_range_proves_what_the_whole_does_not(tmp_path):
     found = isomorph.ranges(
         tmp_path / "m.onnx", ranges={"x": (0.0, 1.0)}, to="float16", in_process=True
     )
-    last = found.tensors[3]
+    last = found.tensors[4]
     assert found.boxes > 4
     assert (last.name, str(last.status)) == ("y", "safe")
     assert 5e4 < last.upper < 65504
     # The constant itself does not fit.
     assert [each.name for each in found.tensors if each.status == "overflow"] == ["factor"]
     assert found.exit_code == 1
+    assert found.notes == ("constant 'tiny': 1 of 1 numbers become 0 in float16",)
     assert np.isclose(last.measured_upper, 5e4, rtol=0.05)

@@ -6,6 +6,7 @@ from isomorph.bounds.rounding import (
     largest,
     overflow_begins,
     rounded_constant,
+    rounds_to_zero,
     type_rounding,
 )
 
@@ -51,6 +52,10 @@ def test_what_is_not_negative_stays_so():
     assert rounding.kept(within((2,), 0.0, 1.0)).least == 0.0
     assert rounding.results(within((2,), 0.0, 1.0), 5.0).least < 0.0
     assert rounding.results(within((2,), 0.0, 1.0), 5.0, keeps_sign=True).least == 0.0
+
+
+def test_numbers_that_are_lost():
+    assert rounds_to_zero(np.array([0.0, 1e-12, 1e-4]), "float16").tolist() == [False, True, False]
 
 
 def test_constants_as_either_type_stores_them():

@@ -22,9 +22,12 @@ def call_on_one_device(step: Step, arguments: list[Any], named: dict[str, Any]) 
     """The operator on its operands; they are moved to the accelerator that one of them is on."""
     device = _accelerator([*arguments, *named.values()])
     if device is None:
-        found = convolved(step, arguments, named)
-        if found is None:
-            found = multiplied(step, arguments, named)
+        found = None
+        # NumPy computes convolutions and products faster, but records no gradient.
+        if not torch.is_grad_enabled():
+            found = convolved(step, arguments, named)
+            if found is None:
+                found = multiplied(step, arguments, named)
         return call_target(step, arguments, named) if found is None else found
     result = call_target(
         step,
