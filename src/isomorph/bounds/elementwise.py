@@ -32,6 +32,16 @@ def moved(inputs: NodeInputs) -> list[Interval]:
     return [clean(*pair) for pair in zip(low, high, strict=True)]
 
 
+def cast(inputs: NodeInputs) -> list[Interval]:
+    """The same numbers in another type, which rounds them."""
+    return [inputs.rounding.kept(each) for each in moved(inputs)]
+
+
+def rounded(inputs: NodeInputs) -> list[Interval]:
+    """Whole numbers; with decimals, the result is rounded once more."""
+    return increasing(inputs) if inputs.attribute("decimals") else moved(inputs)
+
+
 def increasing(inputs: NodeInputs) -> list[Interval]:
     """One that falls nowhere, and rounds once or a few times."""
     signed = inputs.node.op in _NOT_NEGATIVE
@@ -121,7 +131,17 @@ def quotients(inputs: NodeInputs) -> list[Interval]:
     divisor = inputs.interval(1)
     if divisor is not None and not _one_signed(divisor):
         return lost(inputs)
-    return elementwise(inputs)
+    found = elementwise(inputs)
+    # A quotient that is rounded to a whole number: the rounding before it may reach the next one.
+    whole = "rounding_mode" in inputs.node.attributes or all(map(_near_whole, found))
+    return [each.widened(1.0) for each in found] if whole else found
+
+
+def _near_whole(interval: Interval) -> bool:
+    """Whether both bounds of every element are whole numbers, but for rounding."""
+    ends = np.stack([interval.lower, interval.upper])
+    with np.errstate(invalid="ignore"):
+        return bool((np.abs(ends - np.round(ends)) <= 0.01 * np.maximum(np.abs(ends), 1.0)).all())
 
 
 def reciprocals(inputs: NodeInputs) -> list[Interval]:

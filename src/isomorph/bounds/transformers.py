@@ -14,6 +14,7 @@ import numpy as np
 from isomorph.bounds.critical_points import CRITICAL
 from isomorph.bounds.elementwise import (
     between_0_and_1,
+    cast,
     differences,
     elementwise,
     increasing,
@@ -28,6 +29,7 @@ from isomorph.bounds.elementwise import (
     quotients,
     reciprocals,
     roots_of_reciprocals,
+    rounded,
     squared_differences,
     summed,
     with_critical_points,
@@ -198,7 +200,7 @@ def dropped(inputs: NodeInputs) -> list[Interval]:
 _MOVED = (
     "Identity Reshape Flatten Squeeze Unsqueeze Transpose Slice Split Concat Expand Tile Pad "
     "DepthToSpace SpaceToDepth Trilu Reverse Relu Max Min Clip MaxPool GlobalMaxPool ReduceMax "
-    "ReduceMin Sign Floor Ceil Round Cast Stack Unstack SpaceToBatch BatchToSpace"
+    "ReduceMin Sign Floor Ceil Stack Unstack SpaceToBatch BatchToSpace"
 )
 _INCREASING = (
     "Sigmoid Tanh Exp Erf Softplus Softsign Atan Sinh Asinh "
@@ -226,6 +228,8 @@ TRANSFORMERS: Mapping[str, Transformer] = {
     "Add": elementwise,
     "Neg": elementwise,
     "HardSigmoid": elementwise,
+    "Cast": cast,
+    "Round": rounded,
     "Erfc": monotone,
     "Dropout": dropped,
     "FloorDiv": quotients,
