@@ -254,8 +254,11 @@ def _rotary_block(g, x, hidden, column, layer, fault):
     return x, [f"present.{layer}.key", f"present.{layer}.value"]
 
 
-def table_decoder(path, *, scale=HEAD**-0.5):
-    """Of the GPT-2 type: a table of positions, LayerNorm; keys and values are one cache a layer."""
+def table_decoder(path, *, scale=HEAD**-0.5, needs_past=False):
+    """Of the GPT-2 type: a table of positions, LayerNorm; keys and values are one cache a layer.
+
+    ``needs_past``: it reads the first cached position, and does not run without one.
+    """
     g = _Graph(0)
     _shared(g)
     cached = _cached_length(g, "past_0", 3)
@@ -271,6 +274,9 @@ def table_decoder(path, *, scale=HEAD**-0.5):
     for part in ("scale", "bias"):
         g.constant(f"norm/{part}", g.random.random(WIDTH).astype(np.float32))
     x = g("LayerNormalization", x, "norm/scale", "norm/bias", name="norm")
+    if needs_past:
+        oldest = g("Gather", "past_0", "zero", name="oldest", axis=3)
+        x = g("Add", x, g("ReduceMean", oldest, name="mean of it", keepdims=0), name="with it")
     g("Identity", g.linear(x, "head", WIDTH, WORDS), name="logits")
     cache = (2, "batch", HEADS, "past", HEAD)
     inputs = [

@@ -92,6 +92,15 @@ def test_a_given_prompt_may_have_several_rows_and_padding(tmp_path):
     assert alone.own.reference[0] == decoding.own.reference[1]
 
 
+def test_a_decoder_that_does_not_run_on_empty_caches_gets_generated_ones(tmp_path):
+    model = table_decoder(tmp_path / "model.onnx", needs_past=True)
+    report = isomorph.check(model, model, decode=1, in_process=True)
+    assert report.verdict is Verdict.EQUIVALENT
+    assert report.decoding.start is Start.GENERATED
+    assert [step.cached for step in report.decoding.steps] == [4, 12]
+    assert same_tokens(report.decoding)
+
+
 def test_one_token_at_a_time_reads_the_prompt_in_steps(tmp_path):
     model = rotary_decoder(tmp_path / "one.onnx", tokens=1)
     whole = rotary_decoder(tmp_path / "whole.onnx")
