@@ -102,3 +102,9 @@ def test_a_cache_that_is_returned_as_it_is_belongs_to_an_encoder():
     found = pairs(("past.encoder", "present.encoder"), nodes=nodes)
     assert constant_caches(found.graph) == ["past.encoder"]
     assert recognized_caches(found, {}) == ()
+
+
+def test_an_output_that_joins_two_caches_is_neither_of_them_by_data_flow():
+    nodes = [node("Concat", ["a", "b"], "x", axis=2)]
+    found = recognized_caches(pairs(("a", "x"), ("b", "y"), nodes=nodes), {})
+    assert {pair.how for pair in found} == {CachedBy.ORDER}

@@ -82,3 +82,22 @@ def test_a_whole_text_is_the_prompt_with_what_was_decoded():
     assert state.tokens.tolist() == [[1, 2, 7, 8]]
     assert state.mask.tolist() == [[1, 1, 1, 1]]
     assert state.cached == 0
+
+
+def test_a_buffer_as_long_as_the_prompt_is_replaced_and_not_joined():
+    signature = decoder_signature(
+        model(
+            [spec("input_ids", (1, "tokens"), "int64"), spec("past_0", (1, 1, 2, 1))],
+            [spec("logits", (1, "tokens", 61)), spec("present_0", (1, 1, 2, 1))],
+            [GATHER],
+            constants=CONSTANTS,
+        ),
+        "reference",
+        {},
+    )
+    given = Given(arrays={"input_ids": np.array([[1, 2]])}, dims={}, seed=0)
+    run = sums(lambda new, whole: whole[:, :, :2] + 1)
+    runs = list(
+        decode(run, signature, first_state(signature, given, Start.BUFFER), 1, at_once=None)
+    )
+    assert runs[-1].feeds["past_0"].ravel().tolist() == [1, 1]
