@@ -122,16 +122,6 @@ def _identify_folder(path: Path) -> str:
             why="a trace is what one run recorded; it cannot be run, cut or repaired",
             fix="isomorph check TRACE MODEL, or give the model that it was recorded from",
         )
-    if (path / "config.json").exists() and any(path.glob("*.safetensors")):
-        raise UnreadableModelError(
-            "NOT_A_MODEL",
-            "this folder holds weights and a configuration, as transformers stores them, and no "
-            "graph:",
-            file=str(path),
-            why="what is computed with the weights is code of the transformers package",
-            fix="give a factory that loads it, package.module:factory --trust --inputs FILE; or "
-            "export it with torch.export.save (.pt2)",
-        )
     raise not_regular(path, path.stat().st_mode, UnreadableModelError)
 
 

@@ -232,10 +232,8 @@ def test_a_folder_that_is_a_model_is_not_looked_into(tmp_path):
     assert model_path(tmp_path) == tmp_path
 
 
-def test_a_folder_of_transformers_is_called_one(tmp_path):
+def test_a_folder_of_transformers_is_a_model(tmp_path):
     written(tmp_path / "config.json", b"{}")
     written(tmp_path / "model-00001-of-00002.safetensors", b"x")
     assert model_path(tmp_path) == tmp_path
-    error = refusal(tmp_path)
-    assert (error.code, "factory" in error.fix) == ("NOT_A_MODEL", True)
-    assert "transformers" in error.what
+    assert identify(tmp_path) == "pytorch"

@@ -64,6 +64,11 @@ def _kind_of_beginning(path: Path) -> str | None:
     return next((kind for mark, kind in marks.items() if mark in begin), None)
 
 
+def is_folder_of_transformers(path: Path) -> bool:
+    """Whether a folder holds a configuration and weights, in one file or several."""
+    return (path / "config.json").is_file() and any(path.glob("*.safetensors"))
+
+
 def is_archive(path: Path) -> bool:
     """Whether the file begins as a zip archive does."""
     with path.open("rb") as file:

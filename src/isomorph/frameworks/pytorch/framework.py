@@ -14,7 +14,12 @@ from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.lazy import require
 from isomorph.core.model import Model, OutputOrder
 from isomorph.core.model_digests import digest_of_files, digest_of_graph
-from isomorph.frameworks.pytorch.archive import is_archive, is_damaged, kind_of
+from isomorph.frameworks.pytorch.archive import (
+    is_archive,
+    is_damaged,
+    is_folder_of_transformers,
+    kind_of,
+)
 from isomorph.frameworks.pytorch.operator_tables import TABLES
 
 if TYPE_CHECKING:
@@ -39,8 +44,8 @@ class PytorchFramework:
     operator_tables = TABLES
 
     def sniff(self, path: Path, head: bytes) -> bool:
-        """An archive or pickle that torch writes; decided by its members, not by its suffix."""
-        return kind_of(path, head) is not None
+        """An archive or pickle that torch writes, by its members; or a folder of transformers."""
+        return is_folder_of_transformers(path) or kind_of(path, head) is not None
 
     def claims(self, source: Any) -> bool:  # noqa: ANN401
         """A live module or exported program; torch is only looked at when it is loaded already."""

@@ -46,6 +46,10 @@ def load_file(
     path: Path, options: Mapping[str, str], *, steps_suffice: bool = False
 ) -> tuple[TorchModel, tuple[str, ...]]:
     """Whatever PyTorch writes, as far as it may be opened; and notes for the user."""
+    if path.is_dir():
+        from isomorph.frameworks.pytorch.hugging_face import exported_folder
+
+        return from_exported(exported_folder(path)), ()
     with path.open("rb") as file:
         kind = kind_of(path, file.read(16))
     if kind == "exported":

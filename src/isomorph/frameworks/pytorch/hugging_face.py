@@ -1,0 +1,127 @@
+"""A folder that transformers wrote: config.json and safetensors, as an exported program.
+
+A causal language model takes tokens, a mask, positions and its caches, and returns logits and
+caches, so that it can be compared with an export of that form, token by token. Any other model
+takes tokens and a mask. No code of the folder runs.
+"""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from isomorph.core.errors import UnreadableModelError
+from isomorph.core.lazy import require
+from isomorph.core.untrusted_json import read_json
+from isomorph.frameworks.pytorch.silence_logs import quietly
+
+EXTRA = "hf"
+_BATCH, _TOKENS, _CACHED = 2, 5, 3
+"""Sizes of the example; equal ones would be taken for one axis."""
+
+
+class Decoder(torch.nn.Module):  # type: ignore[misc]
+    """A causal language model with its caches as plain tensors."""
+
+    def __init__(self, model: Any, *, positions: bool) -> None:  # noqa: ANN401
+        super().__init__()
+        self.model, self.positions = model, positions
+
+    def forward(
+        self,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor,
+        position_ids: torch.Tensor,
+        past_key_values: list[tuple[torch.Tensor, torch.Tensor]],
+    ) -> tuple[torch.Tensor, list[tuple[torch.Tensor, torch.Tensor]]]:
+        """The logits, and the caches with the positions of these tokens."""
+        from transformers import DynamicCache
+
+        cache = DynamicCache()
+        for layer, (key, value) in enumerate(past_key_values):
+            cache.update(key, value, layer)
+        placed = {"position_ids": position_ids} if self.positions else {}
+        found = self.model(
+            input_ids=input_ids,
+            attention_mask=attention_mask,
+            past_key_values=cache,
+            use_cache=True,
+            **placed,
+        )
+        return found.logits, cached(found.past_key_values)
+
+
+class Encoder(torch.nn.Module):  # type: ignore[misc]
+    """Any other model of tokens."""
+
+    def __init__(self, model: Any) -> None:  # noqa: ANN401
+        super().__init__()
+        self.model = model
+
+    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> Any:  # noqa: ANN401
+        """All of its outputs."""
+        return self.model(
+            input_ids=input_ids, attention_mask=attention_mask, return_dict=True
+        ).to_tuple()
+
+
+def cached(caches: Any) -> list[tuple[Any, Any]]:  # noqa: ANN401
+    """Keys and values of each layer."""
+    return [(layer.keys, layer.values) for layer in caches.layers]
+
+
+def exported_folder(path: Path) -> Any:  # noqa: ANN401
+    """The model of a folder, exported with dynamic sizes."""
+    config = read_json((path / "config.json").read_bytes())
+    names = config.get("architectures") if isinstance(config, dict) else None
+    if not isinstance(names, list) or not names or "auto_map" in config:
+        raise UnreadableModelError(
+            "NOT_A_MODEL", "the configuration names no model of transformers", file=str(path),
+            why="the model is code of its own" if names else "config.json lacks architectures",
+            fix="give a factory that loads it: package.module:factory --trust --inputs FILE",
+        )  # fmt: skip
+    with quietly():
+        transformers = require(
+            "transformers", extra=EXTRA, needed_for="a folder of config.json and safetensors"
+        )
+        kind = getattr(transformers, str(names[0]), None)
+        if kind is None:
+            raise UnreadableModelError(
+                "NOT_A_MODEL", f"transformers has no {names[0]}", file=str(path),
+                fix="install a version of transformers that has it",
+            )  # fmt: skip
+        try:
+            model = kind.from_pretrained(path, local_files_only=True, use_safetensors=True).eval()
+            with torch.no_grad():
+                return _exported(model, causal=str(names[0]).endswith("ForCausalLM"))
+        except Exception as error:  # readers and tracing raise whatever they raise
+            raise UnreadableModelError(
+                "NOT_EXPORTABLE", f"torch.export cannot follow {names[0]}", file=str(path),
+                why=" ".join(str(error).split())[:200],
+                fix="export it yourself with torch.export.save (.pt2)",
+            ) from error  # fmt: skip
+
+
+def _exported(model: Any, *, causal: bool) -> Any:  # noqa: ANN401
+    free = torch.export.Dim.AUTO
+    tokens = torch.arange(_BATCH * _TOKENS).reshape(_BATCH, _TOKENS) % model.config.vocab_size
+    rows = {0: free, 1: free}
+    if not causal:
+        example: tuple[Any, ...] = tokens, torch.ones_like(tokens)
+        return torch.export.export(
+            Encoder(model), example, dynamic_shapes=(rows, rows), strict=False
+        )
+    positions = "position_ids" in inspect.signature(model.forward).parameters
+    past = cached(model(tokens[:, :_CACHED], use_cache=True).past_key_values)
+    mask = torch.ones(_BATCH, _CACHED + _TOKENS, dtype=torch.long)
+    places = torch.arange(_CACHED, _CACHED + _TOKENS).repeat(_BATCH, 1)
+    lengths = [({0: free, 2: free}, {0: free, 2: free}) for _ in past]
+    return torch.export.export(
+        Decoder(model, positions=positions),
+        (tokens, mask, places, past),
+        dynamic_shapes=(rows, rows, rows, lengths),
+        strict=False,
+    )
