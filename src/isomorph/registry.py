@@ -36,6 +36,7 @@ ABILITIES: Mapping[str, tuple[type, ...]] = {
         protocols.SupportsPatch,
         protocols.SupportsExtract,
         protocols.HasSidecarFiles,
+        protocols.HasMeanings,
     ),
     "runtimes": (
         protocols.EnvironmentReader,

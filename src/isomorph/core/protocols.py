@@ -105,6 +105,15 @@ class HasSidecarFiles(Protocol):
         ...
 
 
+@runtime_checkable
+class HasMeanings(Protocol):
+    """The ability of a framework to say what its operators mean, for proofs."""
+
+    def meanings(self) -> Any:  # noqa: ANN401
+        """The operators that have a meaning: ``Meanings`` of ``isomorph.proof.calls``."""
+        ...
+
+
 class Session(Protocol):
     """One loaded model in one runtime with one environment."""
 

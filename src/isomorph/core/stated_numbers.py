@@ -238,3 +238,19 @@ minimum and maximum, of entropy and of percentiles lose up to 2.3 on other sampl
 RELEVANT_SHARE = 0.01
 """Share of the largest effect of one constant that underflows; constants with less are not
 listed. The verdict does not depend on it."""
+
+LEAST_SIGNIFICANCE = 2.0**-4
+"""How large the rounding of an expression may be beside its value, where a constant stands for it.
+
+A folded bias is a difference, and a few of thousands nearly cancel: four bits must be left. With
+2**-8, one network in three of 26,000 folded biases would have one that is refused; with more, a
+number of which no digit is right would stand for another."""
+
+PROOF_AMPLIFICATION = 1e4
+"""How many roundings of float32 the outputs of two models may differ that are proven equal up to
+re-rounded constants, in float64 on a sample. Deep networks amplify by ten to a thousand;
+beyond, a difference of constants is what the output consists of, and nothing is proven."""
+
+PROOF_FLOAT64 = 1e-9
+"""How far two float64 evaluations of one function may differ, beside the largest output: 1e-12 was
+measured on the deepest networks of the benchmark."""

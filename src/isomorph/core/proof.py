@@ -1,0 +1,123 @@
+"""What was proven of two models, for every input of the shapes that were tried."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+SCHEMA = "isomorph.proof/1"
+
+
+class Standing(StrEnum):
+    """How far an output or a node was brought."""
+
+    PROVEN = "proven"
+    """Equal for every input of these shapes, in real arithmetic."""
+    OPEN = "open"
+    """Not proven; that says nothing about whether it is equal."""
+
+
+class Reason(StrEnum):
+    """Why something is open."""
+
+    NO_MEANING = "no meaning"
+    """An operator, or this use of it, has no meaning here."""
+    UNEXPLAINED_CONSTANT = "unexplained constant"
+    """A constant of the candidate is none of the reference's, nor computed from them."""
+    DIFFERENT_IDENTITY = "different identity"
+    """The two are different expressions, or equal by an identity that is not known here."""
+    DOMAIN = "domain"
+    """One side divides by a value, or takes a root or logarithm, that the other does not."""
+    INTERFACE = "interface"
+    """The inputs or outputs differ in type or shape."""
+    MEASURED = "measured"
+    """In float64, the two differ on a sample by more than the re-rounded constants explain."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenReason:
+    """Why an output is not proven, and the node at which the proof ended."""
+
+    reason: Reason
+    node: str = ""
+    op: str = ""
+    details: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputProof:
+    """One pair of outputs."""
+
+    reference: str
+    candidate: str
+    standing: Standing
+    open: OpenReason | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeProof:
+    """One node of a side; ``equal_to`` is a tensor of the other side, where there is one."""
+
+    side: str
+    node: str
+    op: str
+    standing: Standing
+    equal_to: str = ""
+    open: OpenReason | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rerounded:
+    """A constant of the candidate that stands for an expression of the reference's constants."""
+
+    constant: str
+    expression: str
+    relative: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assumptions:
+    """What a proof rests on.
+
+    ``largest_rounding`` is the largest relative difference between a constant of the candidate
+    and the expression of the reference's constants that it stands for.
+    """
+
+    shapes: Mapping[str, tuple[int, ...]]
+    largest_rounding: float
+    rerounded: tuple[Rerounded, ...] = ()
+    arithmetic: str = "real"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """What is proven of a pair; ``chance`` bounds the probability that a wrong equality passed."""
+
+    reference: str
+    candidate: str
+    outputs: tuple[OutputProof, ...]
+    nodes: tuple[NodeProof, ...]
+    chance: float
+    seed: int
+    assumptions: Assumptions
+    seconds: float = 0.0
+    version: str = ""
+    schema: str = SCHEMA
+
+    @property
+    def whole(self) -> bool:
+        """Whether every output of the reference is proven."""
+        return bool(self.outputs) and all(each.standing is Standing.PROVEN for each in self.outputs)
+
+    @property
+    def share(self) -> float:
+        """The share of the reference's nodes that is proven."""
+        own = [each for each in self.nodes if each.side == "reference"]
+        proven = sum(each.standing is Standing.PROVEN for each in own)
+        return proven / len(own) if own else 1.0
+
+    @property
+    def exit_code(self) -> int:
+        """0 where every output is proven, 3 otherwise: not proven is unknown."""
+        return 0 if self.whole else 3

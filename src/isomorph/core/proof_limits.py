@@ -1,0 +1,26 @@
+"""Limits of what a proof searches; beyond them something is open, never wrong."""
+
+from __future__ import annotations
+
+from isomorph.core.limits import Limit
+
+PROOF_CANDIDATES = Limit(
+    most=6,
+    of="tensors of the reference are compared with one of the candidate in a proof",
+    left_out="further tensors of the same shape",
+)
+"""Beyond: a tensor that equals a farther one is open."""
+
+PROOF_DISTANCE = Limit(
+    most=64,
+    of="nodes before and behind the expected place are compared in a proof",
+    left_out="farther nodes of the reference",
+)
+"""Beyond: as above."""
+
+PROOF_PRODUCTS = Limit(
+    most=400_000_000_000,
+    of="products of residues are computed in a proof",
+    left_out="tensors that need more",
+)
+"""Beyond: what needs more is open."""

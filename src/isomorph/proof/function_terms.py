@@ -1,0 +1,123 @@
+"""Terms of functions of which nothing is known but their arguments."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.proof.moved_terms import MovedTerms
+from isomorph.proof.term import (
+    NoMeaningError,
+    Term,
+    array_digest,
+)
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+
+
+@dataclass(eq=False, slots=True)
+class FunctionTerms(MovedTerms):
+    """Unknown functions of elements, rows and whole tensors."""
+
+    def function(
+        self,
+        name: str,
+        arguments: Sequence[Term],
+        *,
+        attrs: tuple[Any, ...] = (),
+        dtype: str | None = None,
+        commutes: bool = False,
+    ) -> Term:
+        """An unknown function of single elements; ``commutes``: in any order of its arguments."""
+        shape = np.broadcast_shapes(*(each.shape for each in arguments))
+        types = tuple(each.dtype for each in arguments if not each.is_float)
+        given = self._sorted(*arguments) if commutes else tuple(arguments)
+        key = (name, attrs, types, commutes)
+        finite = None if name not in {"add of infinite", "mul of infinite"} else False
+        dtype = dtype or arguments[0].dtype
+        return self.make("function", given, shape, dtype, attrs=key, finite=finite)
+
+    def largest(self, x: Term, axes: Sequence[int], excluded: Array | None = None) -> Term:
+        """The largest element over axes, which vanish; ``excluded`` elements do not count."""
+        axes = tuple(sorted({self.axis(x, axis) for axis in axes}))
+        shape = [size for axis, size in enumerate(x.shape) if axis not in axes]
+        if not axes or (math.prod(x.shape[a] for a in axes) == 1 and excluded is None):
+            return self.reshape(x, shape)
+        if not math.prod(x.shape[axis] for axis in axes):
+            raise NoMeaningError("the largest of no elements")
+        if excluded is not None:
+            if np.all(excluded, axis=axes).any():
+                raise NoMeaningError("the largest of no elements")
+            if not excluded.any():
+                excluded = None
+        types = () if x.is_float else (x.dtype,)
+        attrs = (axes, types, None if excluded is None else array_digest(excluded))
+        return self.make("largest", (x,), shape, x.dtype, attrs=attrs, data=excluded)
+
+    def rows(
+        self,
+        name: str,
+        x: Term,
+        axis: int,
+        count: int | None,
+        *,
+        attrs: tuple[Any, ...] = (),
+        dtype: str | None = None,
+        finite: bool | None = None,
+    ) -> Term:
+        """An unknown function of each row along an axis, with ``count`` results in its place."""
+        axis = self.axis(x, axis)
+        size = x.shape[axis] if count is None else count
+        shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])
+        types = () if x.is_float else (x.dtype,)
+        key = (name, attrs, types, axis)
+        return self.make("rows", (x,), shape, dtype or x.dtype, attrs=key, finite=finite)
+
+    def opaque(
+        self,
+        name: str,
+        arguments: Sequence[Term],
+        shape: Sequence[int],
+        dtype: str,
+        *,
+        attrs: tuple[Any, ...] = (),
+        finite: bool | None = False,
+    ) -> Term:
+        """An unknown function of whole tensors."""
+        key = (name, attrs, tuple((each.dtype, each.shape) for each in arguments))
+        return self.make("whole", arguments, shape, dtype, attrs=key, finite=finite)
+
+    def lookup(self, table: Term, indices: Term, axis: int) -> Term:
+        """Rows of a table at indices that depend on the inputs."""
+        axis = self.axis(table, axis)
+        shape = (*table.shape[:axis], *indices.shape, *table.shape[axis + 1 :])
+        return self.make("lookup", (table, indices), shape, table.dtype, attrs=(axis,))
+
+    def common(self, a: Term, b: Term) -> tuple[int, ...]:
+        """The shape of an elementwise result of two tensors of one float type."""
+        self._same_type(a, b)
+        self._real(a)
+        try:
+            return tuple(np.broadcast_shapes(a.shape, b.shape))
+        except ValueError:
+            raise NoMeaningError("tensors whose shapes do not fit") from None
+
+    def _same_type(self, a: Term, b: Term) -> None:
+        if a.dtype != b.dtype:
+            raise NoMeaningError(f"operands of types {a.dtype} and {b.dtype}")
+
+    def _real(self, x: Term) -> None:
+        if not x.is_float:
+            raise NoMeaningError(f"arithmetic of {x.dtype}, which may wrap or round")
+
+    def _sorted(self, *terms: Term) -> tuple[Term, ...]:
+        return tuple(sorted(map(self.known, terms), key=lambda each: each.id))
+
+    def _is(self, x: Term, number: float) -> bool:
+        """Whether a term is this single number."""
+        return x.op == "constant" and not x.shape and float(x.value()) == number

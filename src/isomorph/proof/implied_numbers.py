@@ -1,0 +1,69 @@
+"""Numbers that a composite operator implies and that a file may state: 1/sqrt(d), 1/sqrt(2).
+
+A file that spells the operator out states them rounded. Where the other side states such a
+rounded number, the operator is taken with that one, and the proof assumes them equal up to the
+rounding. Nothing is replaced on a side that states the number itself: two numbers of one side
+are never made equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from isomorph.proof.term import Term
+    from isomorph.proof.terms import Terms
+
+_UNIT = 2.0**-24
+"""One rounding to float32, the narrowest type in which exporters write such numbers."""
+
+_ROUNDINGS = 4
+"""A square root, a quotient, a second square root and storing it."""
+
+
+@dataclass(slots=True)
+class ImpliedNumbers:
+    """The single numbers that each side states; ``own`` are those of the side being spelled."""
+
+    own: tuple[float, ...] = ()
+    other: tuple[float, ...] = ()
+    largest_rounding: float = 0.0
+    assumed: dict[float, float] = field(default_factory=dict)
+
+    def term(self, terms: Terms, number: float, dtype: str) -> Term:
+        """The number as the other side states it, or else rounded to the operator's type."""
+        for form, found in self._forms(self.other, number):
+            if any(True for _ in self._forms(self.own, number)):
+                break
+            self.assumed[number] = found
+            error = abs(_FORMS[form](found) / number - 1.0)
+            self.largest_rounding = max(self.largest_rounding, error)
+            made = terms.number(found, dtype)
+            if form == "square":
+                return terms.mul(made, made)
+            return terms.inverse(made) if form == "inverse" else made
+        return terms.number(number, dtype)
+
+    def _forms(self, stated: Iterable[float], number: float) -> Iterable[tuple[str, float]]:
+        for form, function in _FORMS.items():
+            for each in stated:
+                if each > 0 and abs(function(each) - number) <= _ROUNDINGS * 2 * _UNIT * number:
+                    yield form, each
+
+
+_FORMS: Mapping[str, Callable[[float], float]] = {
+    "itself": lambda c: c,
+    "square": lambda c: c * c,
+    "inverse": lambda c: 1.0 / c,
+}
+"""How a stated number gives the implied one."""
+
+
+def rounded(number: float) -> float:
+    """The number as float32 holds it."""
+    return float(np.float32(number))

@@ -1,0 +1,206 @@
+"""One side of a proof: its graph, and the term of each of its tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.proof import OpenReason, Reason
+from isomorph.proof.calls import Call
+from isomorph.proof.real import evaluated
+from isomorph.proof.term import FLOATS, NoMeaningError, Term, all_finite, is_partial
+from isomorph.proof.terms import Terms
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Graph, Node
+    from isomorph.core.trace import Array
+    from isomorph.proof.calls import Meaning, Meanings
+    from isomorph.proof.implied_numbers import ImpliedNumbers
+
+_TYPES = FLOATS | {
+    "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
+}  # fmt: skip
+"""Element types that a proof understands."""
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class Side:
+    """A graph with what a proof found of it.
+
+    ``values`` are the tensors that follow from constants and shapes alone; ``constant`` reads a
+    stored constant. ``terms_of`` maps tensors to terms; a tensor without one has a reason in
+    ``reasons``.
+    """
+
+    graph: Graph
+    meanings: Meanings
+    terms: Terms
+    constant: Callable[[str], Array | None]
+    values: Mapping[str, Array]
+    implied: ImpliedNumbers
+    opset: Mapping[str, int]
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    explained: Mapping[str, Term] = field(default_factory=dict)
+    terms_of: dict[str, Term] = field(default_factory=dict)
+    reasons: dict[str, OpenReason] = field(default_factory=dict)
+    _effects: Mapping[str, str] | None = None
+
+    def read(self, name: str) -> Term | None:
+        """The term of a tensor; constants become terms when they are read."""
+        if name in self.terms_of:
+            return self.terms.known(self.terms_of[name])
+        if name in self.explained:
+            self.terms_of[name] = self.explained[name]
+        elif name in self.values:
+            value = np.asarray(self.values[name])
+            self.terms_of[name] = self.terms.constant(value, self._dtype(name, value))
+        elif name in self.graph.constants:
+            self.terms_of[name] = self._stored(name)
+        else:
+            return None
+        return self.terms_of[name]
+
+    def _dtype(self, name: str, value: Array) -> str:
+        declared = self.graph.declared_dtype(name) or str(value.dtype)
+        if declared not in _TYPES:
+            raise NoMeaningError(f"values of type {declared}")
+        return declared
+
+    def _stored(self, name: str) -> Term:
+        known = self.graph.constants[name]
+        if known.dtype not in _TYPES:
+            raise NoMeaningError(f"a constant of type {known.dtype}")
+        value = self.constant(name)
+        if value is None or tuple(value.shape) != known.shape:
+            raise NoMeaningError(f"constant {name!r} cannot be read")
+        if known.dtype == "bfloat16" or value.dtype.kind not in "fiub":
+            return self.terms.constant(np.asarray(value, np.float32), known.dtype)
+        finite = all_finite(value)
+        if known.values is None:
+            # Large ones are read again when they are needed.
+            return self.terms.stored(
+                known.digest, known.shape, known.dtype, lambda: self._again(name), finite=finite
+            )
+        return self.terms.constant(value, known.dtype)
+
+    def _again(self, name: str) -> Array:
+        known, value = self.graph.constants[name], self.constant(name)
+        if value is None:
+            raise NoMeaningError(f"constant {name!r} cannot be read")
+        return np.asarray(value, known.dtype)
+
+    def spell(self, node: Node) -> tuple[Term, ...] | None:
+        """The terms of a node's outputs; None where it has no meaning or its inputs have none."""
+        try:
+            found = self._spelled(node)
+        except NoMeaningError as refused:
+            self.reasons[node.name] = OpenReason(
+                reason=Reason.NO_MEANING, node=node.name, op=node.native_op, details=refused.why
+            )
+            return None
+        except (ValueError, TypeError, IndexError, KeyError, OverflowError) as failure:
+            # A meaning met what it does not expect: the node is left open, never guessed.
+            self.reasons[node.name] = OpenReason(
+                reason=Reason.NO_MEANING,
+                node=node.name,
+                op=node.native_op,
+                details=f"{type(failure).__name__}: {failure}",
+            )
+            return None
+        return found
+
+    def _meaning(self, node: Node) -> Meaning:
+        if self._effects is None:
+            self._effects = self.meanings.effects(self.graph)
+        if node.name in self._effects:
+            raise NoMeaningError(self._effects[node.name])
+        if node.bodies:
+            raise NoMeaningError("control flow")
+        meaning = self.meanings.spelled.get(node.native_op)
+        if meaning is None or node.native_op in self.graph.functions:
+            raise NoMeaningError("the operator has no meaning here")
+        return meaning
+
+    def _spelled(self, node: Node) -> tuple[Term, ...] | None:
+        if all(
+            name in self.values or name in self.graph.constants for name in node.outputs if name
+        ):
+            found = [self.read(name) for name in node.outputs if name]
+            return tuple(each for each in found if each is not None)
+        meaning = self._meaning(node)
+        inputs: list[Term | None] = []
+        for name in node.inputs:
+            term = self.read(name) if name else None
+            if name and term is None:
+                return None
+            inputs.append(term)
+        first = len(self.terms.all)
+        call = Call(
+            node=node,
+            inputs=tuple(inputs),
+            terms=self.terms,
+            implied=self.implied,
+            opset=self.opset,
+        )
+        made = tuple(meaning(call))
+        unread = node.attributes.keys() - call.asked - self.meanings.ignored
+        if unread:
+            raise NoMeaningError(f"attribute {min(unread)} is not understood")
+        self._check(node, made)
+        for term in self.terms.all[first:]:
+            if term.static and is_partial(term):
+                _require_defined(term)
+        for name, term in zip(node.outputs, made, strict=False):
+            if name:
+                self.terms_of[name] = term
+        return made
+
+    def _check(self, node: Node, made: tuple[Term, ...]) -> None:
+        """Refuse a spelling that contradicts what the file declares."""
+        if len(made) < len([name for name in node.outputs if name]):
+            raise NoMeaningError("an output has no meaning")
+        for name, term in zip(node.outputs, made, strict=False):
+            spec = self.graph.tensors.get(name)
+            if spec is None:
+                continue
+            if spec.kind != "tensor":
+                raise NoMeaningError(f"a {spec.kind}")
+            if spec.dtype is not None and spec.dtype != term.dtype:
+                raise NoMeaningError(f"the type {spec.dtype} is declared for {term.dtype}")
+            declared = spec.shape
+            if declared is not None and (
+                len(declared) != term.rank
+                or any(
+                    isinstance(size, int) and size != known
+                    for size, known in zip(declared, term.shape, strict=True)
+                )
+            ):
+                raise NoMeaningError(f"the shape {list(declared)} is declared for {term.shape}")
+
+
+def _require_defined(term: Term) -> None:
+    with np.errstate(all="ignore"):
+        if not np.isfinite(evaluated(term, {})).all():
+            raise NoMeaningError("a constant outside the domain of a function")
+
+
+def static_names(graph: Graph, meanings: Meanings) -> tuple[tuple[str, ...], bool]:
+    """The tensors that follow from constants and shapes alone; whether shapes are among them."""
+    known = set(graph.constants)
+    effects = meanings.effects(graph)
+    found: list[str] = []
+    shapes = False
+    for node in graph.nodes:
+        listed = node.native_op in meanings.spelled or node.native_op in meanings.folded
+        if not listed or node.bodies or node.name in effects:
+            continue
+        reads_shape = node.native_op in meanings.shape_only
+        if reads_shape or all(name in known for name in node.inputs if name):
+            shapes = shapes or (reads_shape and not all(n in known for n in node.inputs if n))
+            outputs = [name for name in node.outputs if name]
+            known |= set(outputs)
+            found += [name for name in outputs if name not in graph.constants]
+    return tuple(found), shapes

@@ -1,0 +1,97 @@
+"""One term: what a tensor is, as a primitive operation on other terms."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+
+FLOATS = frozenset({"float16", "bfloat16", "float32", "float64"})
+
+PARTIAL = frozenset({"inverse", "sqrt", "log", "pow", "asin", "acos", "acosh", "atanh"})
+"""Functions that are not defined, or infinite, for some real arguments."""
+
+MOVES = frozenset(
+    {"transpose", "reshape", "slice", "concat", "pad", "expand", "take", "windows", "spread",
+     "select", "retype"}
+)  # fmt: skip
+"""Primitives that move elements, and compute nothing."""
+
+HEAVY = frozenset({"matmul", "conv", "rows", "whole", "lookup"})
+"""Primitives whose results are cut points: a value of any size for them costs nothing."""
+
+
+class NoMeaningError(Exception):
+    """What a node means is not known here; ``why`` is for the report."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+@dataclass(eq=False, slots=True)
+class Term:
+    """One tensor. ``finite``: no element is infinite or NaN, whatever the inputs are.
+
+    ``static``: it depends on constants alone. ``read`` gives the value of a stored constant, in
+    its declared type or a wider one. ``data`` is an array that belongs to the operation, such as
+    a mask; ``attrs`` holds its digest.
+    """
+
+    id: int
+    op: str
+    attrs: tuple[Any, ...]
+    inputs: tuple[Term, ...]
+    shape: tuple[int, ...]
+    dtype: str
+    finite: bool
+    static: bool
+    read: Callable[[], Array] | None = None
+    data: Any = None
+
+    @property
+    def rank(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def is_float(self) -> bool:
+        """Whether its elements stand for real numbers."""
+        return self.dtype in FLOATS
+
+    def value(self) -> Array:
+        """The elements of a constant."""
+        if self.read is None:
+            raise NoMeaningError("a value that depends on the inputs decides a shape or an option")
+        return self.read()
+
+
+def is_partial(term: Term) -> bool:
+    """Whether a term applies a function that is not defined everywhere."""
+    return term.op == "inverse" or (term.op == "function" and term.attrs[0] in PARTIAL)
+
+
+def digest_of(value: Array, dtype: str) -> str:
+    """As ``core.digest`` identifies a stored constant."""
+    digest = hashlib.sha256(f"{dtype}{list(value.shape)}".encode())
+    digest.update(value.tobytes())
+    return digest.hexdigest()
+
+
+def all_finite(value: Array) -> bool:
+    """Whether no element is infinite or NaN."""
+    if value.dtype.kind in "biu":
+        return True
+    return bool(np.isfinite(np.asarray(value, np.float64)).all())
+
+
+def array_digest(array: Array) -> str:
+    """Of an array that belongs to an operation."""
+    plain = np.ascontiguousarray(array)
+    return hashlib.sha256(f"{plain.dtype}{plain.shape}".encode() + plain.tobytes()).hexdigest()

@@ -1,0 +1,63 @@
+"""Constants that a conversion computed, and those that it did not."""
+
+import numpy as np
+import pytest
+
+from isomorph.core.digest import constant_of
+from isomorph.proof.explanations import explain
+from isomorph.proof.spelling import sqrt
+from isomorph.proof.terms import Terms
+
+RANDOM = np.random.default_rng(0)
+W = RANDOM.normal(size=(6, 3)).astype(np.float32)
+VARIANCE = (RANDOM.random(6) + 0.5).astype(np.float32)
+FOLDED = (W / np.sqrt(VARIANCE + np.float32(1e-5))[:, None]).astype(np.float32)
+
+
+@pytest.fixture
+def terms():
+    made = Terms()
+    spread = sqrt(made, made.add(made.constant(VARIANCE, "float32"), made.number(1e-5, "float32")))
+    factor = made.reshape(made.inverse(spread), (6, 1))
+    made.mul(made.constant(W, "float32"), factor)
+    return made
+
+
+def explained(terms, **arrays):
+    constants = {name: constant_of(name, array) for name, array in arrays.items()}
+    return explain(terms, constants, lambda name: arrays[name], frozenset())
+
+
+def test_a_folded_weight_stands_for_its_expression(terms):
+    found, listed = explained(terms, w=FOLDED)
+    assert found["w"].static
+    assert found["w"].op == "mul"
+    assert 0 < listed[0].relative < 4e-7
+
+
+@pytest.mark.parametrize("factor", [1.0001, 1.000005, 0.0, -1.0])
+def test_another_element_has_no_explanation(terms, factor):
+    changed = FOLDED.copy()
+    changed[3, 1] *= np.float32(factor)
+    assert explained(terms, w=changed)[0] == {}
+
+
+def test_two_constants_do_not_stand_for_one_expression(terms):
+    neighbor = np.nextafter(FOLDED, np.float32(np.inf))
+    assert explained(terms, w=FOLDED, v=neighbor)[0] == {}
+
+
+def test_a_sum_of_which_no_digit_is_left_explains_nothing():
+    terms = Terms()
+    big = np.full(3, 1e8, np.float32)
+    terms.add(
+        terms.mul(terms.constant(big, "float32"), terms.number(-1.0, "float32")),
+        terms.constant(big + np.float32(8), "float32"),
+    )
+    assert explained(terms, b=np.array([9, 9, 9], np.float32))[0] == {}
+
+
+def test_a_stored_constant_explains_no_other_number():
+    terms = Terms()
+    terms.constant(W, "float32")
+    assert explained(terms, w=np.nextafter(W, np.float32(9)))[0] == {}
