@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from isomorph.core.subgraph import Piece
     from isomorph.core.trace import Arrays
     from isomorph.frameworks.onnx.read import LoadedModel
+    from isomorph.proof.calls import Meanings
 
 
 class OnnxFramework:
@@ -33,6 +34,12 @@ class OnnxFramework:
     keeps_metadata = True
 
     keeps_float = True
+
+    def meanings(self) -> Meanings:
+        """What its operators mean, for proofs."""
+        from isomorph.frameworks.onnx.meanings import MEANINGS
+
+        return MEANINGS
 
     def sniff(self, path: Path, head: bytes) -> bool:
         """Whether the bytes are those of a ModelProto, whatever the suffix."""

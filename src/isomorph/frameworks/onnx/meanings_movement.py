@@ -1,0 +1,225 @@
+"""What ONNX's operators that move data mean, for proofs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.proof.term import NoMeaningError, Term
+
+if TYPE_CHECKING:
+    from isomorph.proof.calls import Call, Meaning
+
+
+def _transpose(call: Call) -> Sequence[Term]:
+    call.only(1)
+    x = call.x()
+    order = call.attr("perm") or tuple(reversed(range(x.rank)))
+    return (call.terms.transpose(x, order),)
+
+
+def _reshape(call: Call) -> Sequence[Term]:
+    x = call.x()
+    sizes = list(call.attr("shape") or ()) if call.count == 1 else list(call.ints(1))
+    if not call.attr("allowzero", 0):
+        sizes = [x.shape[at] if size == 0 else size for at, size in enumerate(sizes)]
+    return (call.terms.reshape(x, sizes),)
+
+
+def _flatten(call: Call) -> Sequence[Term]:
+    call.only(1)
+    x, axis = call.x(), int(call.attr("axis", 1))
+    axis = axis + x.rank if axis < 0 else axis
+    return (call.terms.reshape(x, (math.prod(x.shape[:axis]), math.prod(x.shape[axis:]))),)
+
+
+def _stated_axes(call: Call) -> tuple[int, ...] | None:
+    if call.count > 1 and call.optional(1) is not None:
+        return call.ints(1)
+    stated = call.attr("axes")
+    return None if stated is None else tuple(int(axis) for axis in stated)
+
+
+def _squeeze(call: Call) -> Sequence[Term]:
+    x, t = call.x(), call.terms
+    axes = _stated_axes(call)
+    places = (
+        {at for at, n in enumerate(x.shape) if n == 1}
+        if axes is None
+        else {t.axis(x, a) for a in axes}
+    )
+    if any(x.shape[at] != 1 for at in places):
+        raise NoMeaningError("an axis that is not of size 1")
+    return (t.reshape(x, [n for at, n in enumerate(x.shape) if at not in places]),)
+
+
+def _unsqueeze(call: Call) -> Sequence[Term]:
+    x = call.x()
+    axes = _stated_axes(call)
+    if axes is None:
+        raise NoMeaningError("no axes")
+    rank = x.rank + len(axes)
+    places = {axis % rank for axis in axes}
+    if len(places) != len(axes):
+        raise NoMeaningError("an axis twice")
+    sizes = iter(x.shape)
+    return (call.terms.reshape(x, [1 if at in places else next(sizes) for at in range(rank)]),)
+
+
+def _slice(call: Call) -> Sequence[Term]:
+    x, t = call.x(), call.terms
+    if call.count == 1:
+        starts, ends = call.needs("starts"), call.needs("ends")
+        axes, steps = call.attr("axes"), None
+    else:
+        starts, ends = call.ints(1), call.ints(2)
+        axes = call.ints(3) if call.optional(3) is not None else None
+        steps = call.ints(4) if call.optional(4) is not None else None
+    axes = tuple(range(len(starts))) if axes is None else axes
+    steps = (1,) * len(starts) if steps is None else steps
+    found = x
+    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
+        place = t.axis(x, int(axis))
+        kept = range(x.shape[place])[slice(_bound(start), _bound(end), step)]
+        if step < 0:
+            kept = _backwards(x.shape[place], start, end, step)
+        found = t.slice(found, place, kept[0] if kept else 0, len(kept), step)
+    return (found,)
+
+
+def _bound(end: int) -> int:
+    return max(-(1 << 62), min(1 << 62, int(end)))
+
+
+def _backwards(size: int, start: int, end: int, step: int) -> range:
+    """A slice from the back: bounds are clamped to -1…size-1 behind counting from the end."""
+    first = start + size if start < 0 else start
+    last = end + size if end < 0 else end
+    return range(max(0, min(size - 1, first)), max(-1, min(size - 1, last)), step)
+
+
+def _split(call: Call) -> Sequence[Term]:
+    x, t = call.x(), call.terms
+    axis = t.axis(x, int(call.attr("axis", 0)))
+    count = len(call.node.outputs)
+    sizes = call.attr("split")
+    if call.attr("num_outputs", count) != count:
+        raise NoMeaningError("another number of parts")
+    if call.count > 1 and call.optional(1) is not None:
+        sizes = call.ints(1)
+    if not sizes:
+        whole = math.ceil(x.shape[axis] / count)
+        sizes = [whole] * (count - 1) + [x.shape[axis] - whole * (count - 1)]
+    if sum(sizes) != x.shape[axis] or len(sizes) != count or min(sizes) < 0:
+        raise NoMeaningError("parts that do not add up")
+    starts = np.cumsum([0, *sizes[:-1]])
+    return [t.slice(x, axis, int(at), int(n)) for at, n in zip(starts, sizes, strict=True)]
+
+
+def _concat(call: Call) -> Sequence[Term]:
+    return (call.terms.concat(call.all(), int(call.needs("axis"))),)
+
+
+def _expand(call: Call) -> Sequence[Term]:
+    call.only(2)
+    x = call.x()
+    return (call.terms.expand(x, np.broadcast_shapes(x.shape, call.ints(1))),)
+
+
+def _gather(call: Call) -> Sequence[Term]:
+    call.only(2)
+    t, x, indices = call.terms, call.x(0), call.x(1)
+    axis = int(call.attr("axis", 0))
+    if indices.op == "constant":
+        return (t.take(x, axis, indices.value()),)
+    return (t.lookup(x, indices, axis),)
+
+
+def _tile(call: Call) -> Sequence[Term]:
+    call.only(2)
+    t, x = call.terms, call.x()
+    for axis, times in enumerate(call.ints(1)):
+        if times < 1:
+            raise NoMeaningError("no repetition")
+        x = t.concat([x] * times, axis)
+    return (x,)
+
+
+def _pad(call: Call) -> Sequence[Term]:
+    t, x = call.terms, call.x()
+    mode = call.attr("mode", "constant")
+    pads = call.attr("pads") if call.count == 1 else call.ints(1)
+    axes = call.ints(3) if call.optional(3) is not None else tuple(range(x.rank))
+    if pads is None or len(pads) != 2 * len(axes):
+        raise NoMeaningError("a border without widths")
+    before, after = [0] * x.rank, [0] * x.rank
+    for at, axis in enumerate(axes):
+        before[axis % x.rank], after[axis % x.rank] = int(pads[at]), int(pads[at + len(axes)])
+    if mode == "constant":
+        fill = call.optional(2) if call.count > 1 else t.number(call.attr("value", 0.0), x.dtype)
+        if fill is None:
+            fill = t.constant(np.zeros(()), x.dtype)
+        return (t.pad(x, before, after, t.reshape(fill, ())),)
+    if mode not in ("reflect", "edge") or min(*before, *after) < 0:
+        raise NoMeaningError(f"a border of mode {mode}")
+    for axis, (low, high) in enumerate(zip(before, after, strict=True)):
+        if low or high:
+            places = np.pad(np.arange(x.shape[axis]), (low, high), mode=mode)
+            x = t.take(x, axis, places)
+    return (x,)
+
+
+def _depth_to_space(call: Call) -> Sequence[Term]:
+    call.only(1)
+    t, x, block = call.terms, call.x(), int(call.needs("blocksize"))
+    n, c, h, w = x.shape
+    depth = c // (block * block)
+    if call.attr("mode", "DCR") == "DCR":
+        y = t.reshape(x, (n, block, block, depth, h, w))
+        y = t.transpose(y, (0, 3, 4, 1, 5, 2))
+    else:
+        y = t.reshape(x, (n, depth, block, block, h, w))
+        y = t.transpose(y, (0, 1, 4, 2, 5, 3))
+    return (t.reshape(y, (n, depth, h * block, w * block)),)
+
+
+def _space_to_depth(call: Call) -> Sequence[Term]:
+    call.only(1)
+    t, x, block = call.terms, call.x(), int(call.needs("blocksize"))
+    call.refuse("mode", "DCR")
+    n, c, h, w = x.shape
+    y = t.reshape(x, (n, c, h // block, block, w // block, block))
+    y = t.transpose(y, (0, 3, 5, 1, 2, 4))
+    return (t.reshape(y, (n, c * block * block, h // block, w // block)),)
+
+
+def _trilu(call: Call) -> Sequence[Term]:
+    call.only(1, 2)
+    t, x = call.terms, call.x()
+    offset = call.ints(1)[0] if call.optional(1) is not None else 0
+    triangle = np.triu if call.attr("upper", 1) else np.tril
+    mask = triangle(np.ones(x.shape[-2:], bool), offset)
+    zeros = t.constant(np.zeros(x.shape), x.dtype)
+    return (t.select(np.broadcast_to(mask, x.shape), x, zeros),)
+
+
+MOVEMENT: dict[str, Meaning] = {
+    "Transpose": _transpose,
+    "Reshape": _reshape,
+    "Flatten": _flatten,
+    "Squeeze": _squeeze,
+    "Unsqueeze": _unsqueeze,
+    "Slice": _slice,
+    "Split": _split,
+    "Concat": _concat,
+    "Expand": _expand,
+    "Gather": _gather,
+    "Tile": _tile,
+    "Pad": _pad,
+    "DepthToSpace": _depth_to_space,
+    "SpaceToDepth": _space_to_depth,
+    "Trilu": _trilu,
+}

@@ -1,0 +1,105 @@
+"""What a proof takes ONNX's operators to mean, held to the backend node tests of ONNX."""
+
+from __future__ import annotations
+
+import warnings
+from collections import defaultdict
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+from isomorph.frameworks.onnx.meanings import MEANINGS
+from isomorph.proof.term import NoMeaningError
+from spelled_values import spelled_values
+
+MOST = 16
+"""Cases of one operator."""
+
+TOLERANCE = {"float64": 1e-7, "float32": 2e-5, "float16": 2e-3, "bfloat16": 2e-2}
+
+
+@pytest.fixture(scope="module")
+def outcomes():
+    """What each case of an operator with a meaning gave: agreement, a refusal, or a difference."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        from onnx.backend.test.loader import load_model_tests
+
+        found = defaultdict(dict)
+        for case in load_model_tests(kind="node"):
+            nodes = case.model.graph.node
+            known = len(nodes) == 1 and not nodes[0].domain and nodes[0].op_type in MEANINGS.spelled
+            # The longest suites repeat one form for every rank and type.
+            if known and len(found[nodes[0].op_type]) < MOST:
+                for inputs, expected in case.data_sets[:1]:
+                    found[nodes[0].op_type][case.name] = outcome(case.model, inputs, expected)
+        return found
+
+
+def outcome(model, inputs, expected):
+    """Whole numbers, such as axes and shapes, become constants; the rest stays an input."""
+    model = onnx.ModelProto.FromString(model.SerializeToString())
+    names = [each.name for each in model.graph.input]
+    if model.graph.node[0].op_type in ("LayerNormalization", "Dropout", "MaxPool"):
+        # Their further outputs have no meaning; the first does not depend on them.
+        del model.graph.output[1:], model.graph.node[0].output[1:]
+    feeds = {}
+    for place, (name, value) in enumerate(zip(names, inputs, strict=False)):
+        array = (
+            None
+            if isinstance(value, list)
+            else np.asarray(
+                numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
+            )
+        )
+        if array is None or array.dtype.kind not in "fiub":
+            return "refused: not numbers"
+        if place and array.dtype.kind == "i":
+            model.graph.initializer.append(numpy_helper.from_array(array, name))
+            kept = [each for each in model.graph.input if each.name != name]
+            del model.graph.input[:]
+            model.graph.input.extend(kept)
+        else:
+            feeds[name] = array
+    try:
+        made, _ = spelled_values(model, feeds)
+    except NoMeaningError as error:
+        return f"refused: {error.why}"
+    except Exception as error:
+        return f"failed: {error}"
+    if isinstance(made, str):
+        return f"refused: {made}"
+    for value, other in zip(made, expected, strict=False):
+        one = np.asarray(value)
+        wanted = numpy_helper.to_array(other) if isinstance(other, onnx.TensorProto) else other
+        wanted = np.asarray(wanted)
+        if wanted.shape != one.shape:
+            return f"differs: shape {one.shape} for {wanted.shape}"
+        allowed = TOLERANCE.get(str(wanted.dtype), 0.0)
+        if wanted.dtype.kind not in "iub":
+            one, wanted = one.astype(np.float64), wanted.astype(np.float64)
+        scale = np.abs(wanted[np.isfinite(wanted)].astype(np.float64)).max(initial=1e-30)
+        allowed *= scale
+        with np.errstate(all="ignore"):
+            off = np.abs(one.astype(np.float64) - wanted.astype(np.float64))
+        same = (off <= allowed) | (one == wanted) | (np.isnan(one) & np.isnan(wanted))
+        if not same.all():
+            return f"differs: by {off.max()}"
+    return "agrees"
+
+
+def test_no_meaning_differs_from_the_suite(outcomes):
+    wrong = {
+        name: what
+        for cases in outcomes.values()
+        for name, what in cases.items()
+        if not what.startswith(("agrees", "refused"))
+    }
+    assert not wrong, wrong
+
+
+def test_every_operator_agrees_somewhere(outcomes):
+    lonely = [op for op in MEANINGS.spelled if "agrees" not in outcomes[op].values()]
+    assert not lonely, {op: outcomes[op] for op in lonely}
