@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from isomorph.core.subgraph import Piece
     from isomorph.core.trace import Arrays
     from isomorph.frameworks.pytorch.model import TorchModel
+    from isomorph.proof.calls import Meanings
 
 _NEEDED_FOR = "framework 'pytorch'"
 
@@ -42,6 +43,12 @@ class PytorchFramework:
     keeps_metadata = False
     keeps_float = False
     operator_tables = TABLES
+
+    def meanings(self) -> Meanings:
+        """What its operators mean, for proofs."""
+        from isomorph.frameworks.pytorch.meanings import MEANINGS
+
+        return MEANINGS
 
     def sniff(self, path: Path, head: bytes) -> bool:
         """An archive or pickle that torch writes, by its members; or a folder of transformers."""
