@@ -11,7 +11,19 @@ from typing import TYPE_CHECKING, Any
 from isomorph.version import VERSION as __version__  # noqa: N811
 
 if TYPE_CHECKING:
-    from isomorph.api import check, convert, extract, fix, inspect, lint, ranges, run, stress, trace
+    from isomorph.api import (
+        check,
+        convert,
+        extract,
+        fix,
+        inspect,
+        lint,
+        prove,
+        ranges,
+        run,
+        stress,
+        trace,
+    )
     from isomorph.api.options import (
         CheckOptions,
         ConvertOptions,
@@ -41,6 +53,7 @@ _HOME = {
     "inspect": "isomorph.api",
     "lint": "isomorph.api",
     "op": "isomorph.kernels.custom",
+    "prove": "isomorph.api",
     "ranges": "isomorph.api",
     "run": "isomorph.api",
     "stress": "isomorph.api",
@@ -65,6 +78,7 @@ __all__ = [
     "inspect",
     "lint",
     "op",
+    "prove",
     "ranges",
     "run",
     "stress",

@@ -31,6 +31,7 @@ def test_the_public_names_are_exactly_these():
         "inspect",
         "lint",
         "op",
+        "prove",
         "ranges",
         "run",
         "stress",

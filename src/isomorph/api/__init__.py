@@ -15,6 +15,7 @@ from isomorph.api.options import (
     PairOptions,
     RuntimeOptions,
 )
+from isomorph.api.prove import prove
 from isomorph.api.ranges import ranges
 from isomorph.api.run import run
 from isomorph.api.stress import stress
@@ -35,6 +36,7 @@ __all__ = [
     "fix",
     "inspect",
     "lint",
+    "prove",
     "ranges",
     "routes",
     "run",

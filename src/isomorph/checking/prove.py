@@ -1,0 +1,364 @@
+"""Proves a pair: binds it, reads constants and shapes, and joins both sides in both directions."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph import registry
+from isomorph.checking.prepare import prepare_pair
+from isomorph.checking.proof_findings import covered, findings_of
+from isomorph.core.errors import IsomorphError
+from isomorph.core.proof import Assumptions, OpenReason, OutputProof, Proof, Reason, Standing
+from isomorph.core.protocols import HasMeanings
+from isomorph.core.stated_numbers import PROOF_AMPLIFICATION, PROOF_FLOAT64
+from isomorph.match.constant_values import ConstantValues
+from isomorph.proof.calls import Meanings
+from isomorph.proof.explanations import explain
+from isomorph.proof.field import FieldArithmetic
+from isomorph.proof.implied_numbers import ImpliedNumbers, rounded
+from isomorph.proof.prover import Prover
+from isomorph.proof.rounding_bound import UNITS
+from isomorph.proof.side import Side, static_names
+from isomorph.proof.term import NoMeaningError, Term
+from isomorph.proof.terms import Terms
+from isomorph.version import VERSION
+
+if TYPE_CHECKING:
+    from isomorph.checking.config import CheckConfig
+    from isomorph.checking.prepare import PreparedPair
+    from isomorph.core.model import Graph, Node
+    from isomorph.core.proof import Rerounded
+    from isomorph.core.trace import Array, Arrays
+    from isomorph.inputs.feeds import Sample
+    from isomorph.measure.input_layout import Layout
+    from isomorph.sessions.model_handle import ModelHandle
+
+_SEED_BITS = 48
+_SINGLE = frozenset({(), (1,), (1, 1), (1, 1, 1), (1, 1, 1, 1)})
+"""The shapes of a single number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Facts:
+    """What a proof reads of one model."""
+
+    handle: ModelHandle
+    meanings: Meanings
+    feeds: Arrays
+    values: Mapping[str, Array]
+    constants: ConstantValues
+
+    @property
+    def graph(self) -> Graph:
+        return self.handle.model.graph
+
+
+def prove_pair(
+    reference: ModelHandle,
+    candidate: ModelHandle,
+    given: Sample | None,
+    options: CheckConfig,
+    *,
+    seed: int | None = None,
+) -> Proof:
+    """What can be proven of two models for inputs of the given or generated shapes.
+
+    ``seed`` chooses primes, random elements and hashes; without it they are unpredictable, so
+    that no model can be made to fit them.
+    """
+    begun = time.perf_counter()
+    seed = secrets.randbits(_SEED_BITS) if seed is None else seed
+    pair = prepare_pair(reference, candidate, options)
+    sample = given if given is not None else pair.generated_samples()[0]
+    left = pair.evaluated(pair.reference, pair.reference.real(sample.feeds))
+    layouts = pair.layouts(left)
+    sides = (
+        _facts(pair.reference, left.feeds),
+        _facts(pair.candidate, pair.arrange(left, layouts).feeds),
+    )
+    best: Proof | None = None
+    for turned, cuts in ((False, True), (True, True), (False, False), (True, False)):
+        tried = _tried(pair, sides, layouts, FieldArithmetic(seed), turned=turned, cuts=cuts)
+        if best is None or _merit(tried) > _merit(best):
+            best = tried
+        if best.whole:
+            break
+    assert best is not None
+    best = _measured(pair, sides, best)
+    return replace(best, seed=seed, seconds=time.perf_counter() - begun, version=VERSION)
+
+
+def _merit(proof: Proof) -> tuple[int, float]:
+    return sum(each.standing is Standing.PROVEN for each in proof.outputs), proof.share
+
+
+def _facts(handle: ModelHandle, feeds: Arrays) -> _Facts:
+    framework = registry.framework(handle.model.framework)
+    meanings: Meanings = (
+        framework.meanings() if isinstance(framework, HasMeanings) else Meanings(spelled={})
+    )
+    graph, session = handle.model.graph, handle.oracle()
+    names, reads_shapes = static_names(graph, meanings)
+    values: Mapping[str, Array] = {}
+    if names:
+        try:
+            found = session.run(dict(feeds) if reads_shapes else {}, list(names))
+            values = {name: np.asarray(each) for name, each in found.items()}
+        except IsomorphError:
+            values = {}
+    place = Path(handle.model.location)
+    constants = ConstantValues(
+        graph, session, place if place.is_file() else None, handle.model.file_stamp
+    )
+    return _Facts(handle=handle, meanings=meanings, feeds=feeds, values=values, constants=constants)
+
+
+def _side(facts: _Facts, terms: Terms, implied: ImpliedNumbers) -> Side:
+    def read(name: str) -> Array | None:
+        known = facts.graph.constants.get(name)
+        if known is not None and "float" not in known.dtype:
+            return facts.constants.stored_array(name)
+        return facts.constants.stored_value(name)
+
+    return Side(
+        graph=facts.graph,
+        meanings=facts.meanings,
+        terms=terms,
+        constant=read,
+        values=facts.values,
+        implied=implied,
+        opset=facts.handle.model.opset,
+    )
+
+
+def _tried(
+    pair: PreparedPair,
+    facts: tuple[_Facts, _Facts],
+    layouts: Sequence[Layout],
+    arithmetic: FieldArithmetic,
+    *,
+    turned: bool,
+    cuts: bool,
+) -> Proof:
+    """One attempt; ``turned``: the candidate's expressions explain the reference's constants."""
+    terms = Terms()
+    numbers = [tuple(_single_numbers(each)) for each in facts]
+    implied = [
+        ImpliedNumbers(own=numbers[0], other=numbers[1]),
+        ImpliedNumbers(own=numbers[1], other=numbers[0]),
+    ]
+    sides = [_side(facts[at], terms, implied[at]) for at in (0, 1)]
+    _enter(pair, facts, sides, layouts)
+    first, second = (sides[1], sides[0]) if turned else (sides[0], sides[1])
+    prover = Prover(
+        terms=terms, reference=first, candidate=second, arithmetic=arithmetic, cuts=cuts
+    )
+    prover.spell_reference()
+    stored = frozenset(each.digest for each in first.graph.constants.values())
+    second.explained, rerounded = explain(terms, second.graph.constants, second.constant, stored)
+    prover.run()
+    outputs = tuple(
+        _output(prover, sides, binding.reference, binding.candidate, turned=turned)
+        for binding in pair.outputs
+    )
+    outputs += tuple(
+        OutputProof(
+            reference=spec.name,
+            candidate="",
+            standing=Standing.OPEN,
+            open=OpenReason(reason=Reason.INTERFACE, details="the candidate has no such output"),
+        )
+        for spec in pair.reference.model.graph.outputs
+        if spec.name not in {binding.reference for binding in pair.outputs}
+    )
+    used = [each for each in rerounded if each.constant in second.terms_of]
+    largest = max(
+        [each.relative for each in used] + [each.largest_rounding for each in implied], default=0.0
+    )
+    shapes = {name: tuple(np.shape(np.asarray(value))) for name, value in facts[0].feeds.items()}
+    return Proof(
+        reference=pair.reference.model.location,
+        candidate=pair.candidate.model.location,
+        outputs=outputs,
+        nodes=findings_of(prover, sides[0], "reference")
+        + findings_of(prover, sides[1], "candidate"),
+        chance=prover.chance,
+        seed=arithmetic.seed,
+        assumptions=Assumptions(shapes=shapes, largest_rounding=largest, rerounded=_worst(used)),
+    )
+
+
+def _worst(used: list[Rerounded]) -> tuple[Rerounded, ...]:
+    return tuple(sorted(used, key=lambda each: -each.relative)[:8])
+
+
+def _single_numbers(facts: _Facts) -> Iterator[float]:
+    """The single numbers that a file states where it computes with data."""
+    for node in facts.graph.nodes:
+        if all(name in facts.values for name in node.outputs if name):
+            continue
+        for each in node.attributes.values():
+            if isinstance(each, float):
+                yield rounded(each)
+        for name in node.inputs:
+            constant = facts.graph.constants.get(name)
+            value = facts.values.get(name)
+            if value is not None and value.size == 1 and value.dtype.kind == "f":
+                yield rounded(float(value.reshape(())))
+            elif constant is not None and "float" in constant.dtype:
+                yield from map(float, (constant.values or ()) if constant.shape in _SINGLE else ())
+
+
+def _enter(
+    pair: PreparedPair,
+    facts: tuple[_Facts, _Facts],
+    sides: Sequence[Side],
+    layouts: Sequence[Layout],
+) -> None:
+    """Give both sides the same inputs."""
+    arranged = {each.input: each.rearrangement for each in layouts}
+    specs = [{spec.name: spec for spec in each.graph.inputs} for each in facts]
+    terms = sides[0].terms
+    for spec in facts[0].graph.inputs:
+        if spec.kind == "tensor" and spec.dtype is not None and spec.name in facts[0].feeds:
+            shape = np.asarray(facts[0].feeds[spec.name]).shape
+            sides[0].terms_of[spec.name] = terms.input(spec.name, shape, spec.dtype)
+    for binding in pair.inputs:
+        term = sides[0].terms_of.get(binding.reference)
+        there = specs[1].get(binding.candidate)
+        if term is None or there is None or there.kind != "tensor" or there.dtype is None:
+            continue
+        if there.dtype != term.dtype and (term.is_float or term.dtype == "bool"):
+            continue
+        order = arranged.get(binding.candidate)
+        if order is not None:
+            term = terms.reshape(terms.transpose(term, order.permutation), order.shape)
+        if there.dtype != term.dtype:
+            # Whole numbers in another width: the same numbers, as far as it holds them.
+            term = terms.retype(term, there.dtype)
+        sides[1].terms_of[binding.candidate] = term
+
+
+def _output(
+    prover: Prover, sides: Sequence[Side], reference: str, candidate: str, *, turned: bool
+) -> OutputProof:
+    ends = [_end(side, name) for side, name in zip(sides, (reference, candidate), strict=True)]
+    reason: OpenReason | None
+    if ends[0] is not None and ends[1] is not None:
+        left, right = (prover.terms.known(each) for each in ends if each is not None)
+        if left.id == right.id:
+            return OutputProof(reference=reference, candidate=candidate, standing=Standing.PROVEN)
+        if left.shape != right.shape or left.dtype != right.dtype:
+            reason = OpenReason(
+                reason=Reason.INTERFACE,
+                details=f"{left.dtype} {list(left.shape)}, {right.dtype} {list(right.shape)}",
+            )
+            return OutputProof(
+                reference=reference, candidate=candidate, standing=Standing.OPEN, open=reason
+            )
+    joined, name = (sides[0], reference) if turned else (sides[1], candidate)
+    reason = first_open(prover, joined, name)
+    if reason is None or reason.reason is not Reason.NO_MEANING:
+        # What the other side does not mean has no counterpart, whatever stands there.
+        other, there = (sides[1], candidate) if turned else (sides[0], reference)
+        reason = first_open(prover, other, there, meanings_alone=True) or reason
+    return OutputProof(
+        reference=reference,
+        candidate=candidate,
+        standing=Standing.OPEN,
+        open=reason or OpenReason(reason=Reason.DIFFERENT_IDENTITY),
+    )
+
+
+def _end(side: Side, name: str) -> Term | None:
+    try:
+        return side.read(name)
+    except NoMeaningError:
+        return None
+
+
+def first_open(
+    prover: Prover, side: Side, output: str, *, meanings_alone: bool = False
+) -> OpenReason | None:
+    """Why an output is open: the first node before it that is, on this side."""
+    needed, found, domain = {output}, None, None
+    done = covered(prover, side)
+    static = {
+        node.name
+        for node in side.graph.nodes
+        if all(name in side.terms_of and side.terms_of[name].static for name in node.outputs)
+    }
+    for node in reversed(side.graph.nodes):
+        if not needed.intersection(node.outputs):
+            continue
+        needed.update(node.inputs)
+        reason = side.reasons.get(node.name)
+        if node.name in prover.domains:
+            domain = OpenReason(reason=Reason.DOMAIN, node=node.name, op=node.native_op)
+        if reason is not None:
+            found = reason
+        elif not meanings_alone and not done[node.name] and node.name not in static:
+            found = _why(prover, side, node)
+    # What is open before it does not matter, as the values are equal behind it.
+    return domain if domain is not None and not meanings_alone else found
+
+
+def _why(prover: Prover, side: Side, node: Node) -> OpenReason:
+    name = node.name
+    other = prover.reference if side is prover.candidate else prover.candidate
+    stored = {each.digest for each in other.graph.constants.values()}
+    for each in node.inputs:
+        constant = side.graph.constants.get(each)
+        if constant is None or "float" not in constant.dtype or each in side.explained:
+            continue
+        if constant.digest not in stored:
+            return OpenReason(
+                reason=Reason.UNEXPLAINED_CONSTANT, node=name, op=node.native_op, details=each
+            )
+    return OpenReason(reason=Reason.DIFFERENT_IDENTITY, node=name, op=node.native_op)
+
+
+def _measured(pair: PreparedPair, facts: tuple[_Facts, _Facts], proof: Proof) -> Proof:
+    """The proof without outputs whose float64 values differ by more than it assumes.
+
+    Re-rounded constants are equal up to a rounding; where they cancel, what is left may not be.
+    """
+    proven = [each for each in proof.outputs if each.standing is Standing.PROVEN]
+    if not proven:
+        return proof
+    names = ([each.reference for each in proven], [each.candidate for each in proven])
+    values = [
+        side.handle.oracle().run(dict(side.feeds), list(dict.fromkeys(wanted)))
+        for side, wanted in zip(facts, names, strict=True)
+    ]
+    # Of what a constant is summed from, its rounding is a few units, however much cancels in it.
+    unit = UNITS["float32"] if proof.assumptions.largest_rounding else 0.0
+    allowed = PROOF_FLOAT64 + PROOF_AMPLIFICATION * unit
+    outputs = []
+    for each in proof.outputs:
+        if each.standing is Standing.PROVEN:
+            off = _distance(values[0][each.reference], values[1][each.candidate])
+            if not off <= allowed:
+                reason = OpenReason(reason=Reason.MEASURED, details=f"{off:.3g}")
+                each = replace(each, standing=Standing.OPEN, open=reason)  # noqa: PLW2901
+        outputs.append(each)
+    return replace(proof, outputs=tuple(outputs))
+
+
+def _distance(one: object, other: object) -> float:
+    """The largest difference, beside the largest element; equal infinities and NaN are equal."""
+    a, b = (np.asarray(each, np.float64) for each in (one, other))
+    if a.shape != b.shape:
+        return float("inf")
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    with np.errstate(all="ignore"):
+        off = np.where(same, 0.0, np.abs(a - b))
+        scale = np.abs(a[np.isfinite(a)]).max(initial=0.0)
+    return float(off.max(initial=0.0) / scale) if scale else float(off.max(initial=0.0))
