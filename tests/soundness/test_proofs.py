@@ -172,3 +172,29 @@ def test_a_seed_repeats_a_proof():
     first, second = (proof(inputs, one, other, seed=7) for _ in range(2))
     assert first.chance == second.chance > 0
     assert proof(inputs, one, other).seed != proof(inputs, one, other).seed
+
+
+@pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")
+def test_a_program_that_keeps_a_state_is_open():
+    torch = pytest.importorskip("torch")
+
+    class Counting(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("count", torch.ones(3))
+
+        def forward(self, x):
+            y = x * self.count
+            self.count.add_(1)
+            return y
+
+    def exported(*, functional):
+        program = torch.export.export(Counting(), (torch.zeros(2, 3),))
+        return program.run_decompositions({}) if functional else program
+
+    for functional in (False, True):
+        found = isomorph.prove(
+            exported(functional=functional), exported(functional=functional), in_process=True
+        )
+        assert found.outputs[0].standing is Standing.OPEN
+        assert not any(each.standing is Standing.PROVEN for each in found.nodes)

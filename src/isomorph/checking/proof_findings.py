@@ -50,7 +50,7 @@ def covered(prover: Prover, side: Side) -> dict[str, bool]:
     outputs = {spec.name for spec in side.graph.outputs}
     proven: dict[str, bool] = {}
     for node in reversed(side.graph.nodes):
-        whole = True
+        whole = node.name not in side.reasons
         for name in filter(None, node.outputs):
             term = side.terms_of.get(name)
             there = term is not None and prover.in_both(term)

@@ -15,6 +15,7 @@ from isomorph import registry
 from isomorph.checking.prepare import prepare_pair
 from isomorph.checking.proof_findings import covered, findings_of
 from isomorph.core.errors import IsomorphError
+from isomorph.core.model import LoadFact
 from isomorph.core.proof import Assumptions, OpenReason, OutputProof, Proof, Reason, Standing
 from isomorph.core.protocols import HasMeanings
 from isomorph.core.stated_numbers import PROOF_AMPLIFICATION, PROOF_FLOAT64
@@ -104,6 +105,10 @@ def _facts(handle: ModelHandle, feeds: Arrays) -> _Facts:
     meanings: Meanings = (
         framework.meanings() if isinstance(framework, HasMeanings) else Meanings(spelled={})
     )
+    if LoadFact.KEEPS_STATE in handle.model.load_facts:
+        meanings = Meanings(spelled={}, effects=_state)
+    if handle.model.runs_python:
+        meanings = Meanings(spelled={}, effects=_python)
     graph, session = handle.model.graph, handle.oracle()
     names, reads_shapes = static_names(graph, meanings)
     values: Mapping[str, Array] = {}
@@ -118,6 +123,16 @@ def _facts(handle: ModelHandle, feeds: Arrays) -> _Facts:
         graph, session, place if place.is_file() else None, handle.model.file_stamp
     )
     return _Facts(handle=handle, meanings=meanings, feeds=feeds, values=values, constants=constants)
+
+
+def _state(graph: Graph) -> Mapping[str, str]:
+    """Every node, as the next call of a model with a state may compute another function."""
+    return {node.name: "the model keeps a state between calls" for node in graph.nodes}
+
+
+def _python(graph: Graph) -> Mapping[str, str]:
+    """Every node: what was recorded is one run of a program that may decide on values."""
+    return {node.name: "a Python program decides what is computed" for node in graph.nodes}
 
 
 def _side(facts: _Facts, terms: Terms, implied: ImpliedNumbers) -> Side:

@@ -142,6 +142,8 @@ class LoadFact(StrEnum):
     """What a loader found out about a file or object besides its graph."""
 
     TRAINING_MODE = "training mode"
+    KEEPS_STATE = "keeps state"
+    """It changes a tensor of its own, or one that it was given: its next call may differ."""
     EXPORT_REFUSED = "export refused"
     EXTERNAL_WEIGHTS = "external weights"
     EXTERNAL_WEIGHTS_UNREADABLE = "external weights unreadable"

@@ -26,6 +26,9 @@ _TOTAL_NAMES = {
 }  # fmt: skip
 
 
+_LARGEST = float(np.finfo(np.float32).max)
+
+
 def _unary(name: str) -> Meaning:
     def meaning(call: Call) -> Sequence[Term]:
         call.only(1)
@@ -158,11 +161,16 @@ def _dropout(call: Call) -> Sequence[Term]:
 def _clip(call: Call) -> Sequence[Term]:
     t, x = call.terms, call.x()
     if call.opset.get("", 1) < 11:
-        low, high = (call.attr(name) for name in ("min", "max"))
-        bounds = [None if abs(each) > 3.4e38 else t.number(each, x.dtype) if each is not None
-                  else None for each in (low if low is not None else -math.inf,
-                                         high if high is not None else math.inf)]  # fmt: skip
-        return (spell.clip(t, x, *bounds),)
+        # The defaults of these operator sets are the largest float32: no bounds.
+        low, high = call.attr("min", -_LARGEST), call.attr("max", _LARGEST)
+        return (
+            spell.clip(
+                t,
+                x,
+                None if low <= -_LARGEST else t.number(low, x.dtype),
+                None if high >= _LARGEST else t.number(high, x.dtype),
+            ),
+        )
     call.only(1, 2, 3)
     return (spell.clip(t, x, call.optional(1), call.optional(2)),)
 

@@ -1,4 +1,4 @@
-"""Nodes that overwrite a tensor which something else sees, and all nodes behind them."""
+"""Programs that overwrite a tensor which something else sees, or that do more than compute."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ def effects(graph: Graph) -> Mapping[str, str]:
     """The nodes that are not functions of their inputs, each with the reason.
 
     An in-place operator is one if it overwrites a new tensor that nothing reads afterwards, and
-    that nothing has taken a view of. Otherwise it and every later node are refused: which of
-    them see the change depends on memory that the graph does not show.
+    that nothing has taken a view of. Otherwise every node is refused: which of them see the
+    change depends on memory that the graph does not show, and the next call may begin with it.
+    So is every node of a program with a step that gives nothing: it has an effect, or ends it.
     """
     readers: dict[str, list[int]] = defaultdict(list)
     makers: dict[str, Node] = {}
@@ -52,13 +53,16 @@ def effects(graph: Graph) -> Mapping[str, str]:
     outputs = {spec.name for spec in graph.outputs}
     nested = any(node.bodies for node in graph.nodes)
     for at, node in enumerate(graph.nodes):
+        if not any(node.outputs):
+            reason = f"{node.name} has an effect instead of an output"
+            return {each.name: reason for each in graph.nodes}
         if not is_in_place(node.native_op):
             continue
         if nested or not _harmless(
             graph, node, at, readers=readers, makers=makers, outputs=outputs
         ):
             reason = f"{node.name} overwrites a tensor that something else may see"
-            return {each.name: reason for each in graph.nodes[at:]}
+            return {each.name: reason for each in graph.nodes}
     return {}
 
 

@@ -138,8 +138,14 @@ def from_exported(exported: Any) -> TorchModel:  # noqa: ANN401
             deployed = exported.module(check_guards=False)
         except TypeError:
             deployed = exported.module()
+    specs = exported.graph_signature.output_specs
+    changed = [str(each.target) for each in specs if each.kind.name.endswith("_MUTATION")]
     return TorchModel(
-        kind="exported", program=read_exported(exported), deployed=deployed, exported=exported
+        kind="exported",
+        program=read_exported(exported),
+        deployed=deployed,
+        exported=exported,
+        load_facts={LoadFact.KEEPS_STATE: ", ".join(changed)} if changed else {},
     )
 
 
@@ -185,7 +191,8 @@ def from_module(
     facts = {LoadFact.TRAINING_MODE: ""} if module.training else {}
     notes = ("the module is in training mode",) if module.training else ()
     try:
-        return replace(from_exported(export(module, example)), load_facts=facts), notes
+        exported = from_exported(export(module, example))
+        return replace(exported, load_facts={**exported.load_facts, **facts}), notes
     except UnreadableModelError as error:
         details = f"({error.why}); it runs by itself, outputs only"
         known = {**facts, LoadFact.EXPORT_REFUSED: details}
