@@ -15,6 +15,27 @@ PAIRS = {
     "a pole times zero": (
         X, "y = Mul(x, zero)", "z = Reciprocal(x)\n w = Mul(z, zero)\n y = Add(w, zero)",
     ),
+    "arithmetic with poles": (
+        X, "r = Reciprocal(x)\n y = Tanh(r)",
+        "r = Reciprocal(x)\n d = Mul(r, two)\n e = Sub(d, r)\n y = Tanh(e)",
+    ),
+    "powers that are infinite": (
+        X, "y = Pow(x, minus)", "p = Pow(x, minus)\n d = Mul(p, two)\n y = Sub(d, p)",
+    ),
+    "poles of other elements": (
+        X, "s = Add(x, big)\n y = Log(s)",
+        ("s = Add(x, big)\n l = Log(s)\n t = ReduceSum(l)\n o = Mul(t, zero)\n"
+        " y = Add(l, o)"),
+    ),
+    "a shape that values decide": (
+        X, "y = Mul(x, eight)",
+        "n = NonZero(x)\n s = Shape<start=1>(n)\n c = Cast<to=1>(s)\n y = Mul(x, c)",
+    ),
+    "bounds that are no numbers": (X, "y = Clip(x, nan)", "y = Max(x, nan)"),
+    "dropout of constants": (
+        X, "d = Dropout(four, half, true)\n y = Mul(x, d)",
+        "d = Dropout(four, half, true)\n y = Mul(x, d)",
+    ),
     "a root of a square": (X, "y = Abs(x)", "z = Mul(x, x)\n y = Sqrt(z)"),
     "a logarithm of an exponential": (X, "y = Identity(x)", "z = Exp(x)\n y = Log(z)"),
     "a dead ReLU": (
@@ -95,7 +116,8 @@ CONSTANTS = {
     "half": ("float", "", "0.5"), "big": ("float", "", "1000"), "mbig": ("float", "", "-1000"),
     "next": ("float", "", "1.00000012"), "four": ("float", "4", "1, 2, 3, 4"),
     "onei": ("int32", "", "1"), "twoi": ("int32", "", "2"), "onel": ("int64", "", "1"),
-    "last": ("int64", "1", "1"),
+    "last": ("int64", "1", "1"), "first": ("int64", "1", "0"), "eight": ("float", "", "8"),
+    "minus": ("float", "", "-3"), "true": ("bool", "", "1"),
     "w44": ("float", "4,4", ", ".join(map(str, range(1, 17)))),
     "w44h": ("float", "4,4", ", ".join(str(n / 2) for n in range(1, 17))),
     "w24a": ("float", "2,4", ", ".join(map(str, range(1, 9)))),
@@ -113,9 +135,10 @@ def model(inputs, body):
         f'<ir_version: 10, opset_import: ["": 21]>\ng ({inputs}) => ({kind}[N,M] y)\n'
         f"<{stored}>\n{{ {body} }}"
     )
-    made.graph.initializer.append(
-        onnx.helper.make_tensor("inf", onnx.TensorProto.FLOAT, [], [float("inf")])
-    )
+    for name in ("inf", "nan"):
+        made.graph.initializer.append(
+            onnx.helper.make_tensor(name, onnx.TensorProto.FLOAT, [], [float(name)])
+        )
     read = {name for node in made.graph.node for name in node.input}
     kept = [each for each in made.graph.initializer if each.name in read]
     del made.graph.initializer[:]
@@ -163,7 +186,9 @@ def test_the_node_that_ends_a_proof_is_named():
 
 
 def test_another_domain_is_the_reason_where_it_is():
-    found = proof(X, "y = Mul(x, zero)", "z = Reciprocal(x)\n w = Mul(z, zero)\n y = Add(w, zero)")
+    found = proof(
+        X, "z = Gather(x, first)\n y = Reciprocal(z)", "z = Reciprocal(x)\n y = Gather(z, first)"
+    )
     assert found.outputs[0].open.reason is Reason.DOMAIN
 
 

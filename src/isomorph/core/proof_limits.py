@@ -24,3 +24,10 @@ PROOF_PRODUCTS = Limit(
     left_out="tensors that need more",
 )
 """Beyond: what needs more is open."""
+
+PROOF_SIGNS = Limit(
+    most=12,
+    of="operations are followed to tell the signs of a divisor in a proof",
+    left_out="what lies behind them",
+)
+"""Beyond: a divisor may be zero, and arithmetic with the quotient is only compared as written."""

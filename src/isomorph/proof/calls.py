@@ -88,15 +88,18 @@ Meaning = Callable[[Call], Sequence[Term]]
 class Meanings:
     """The operators of a framework that have a meaning, by their native names.
 
-    ``spelled`` spells an operator. ``folded`` are further operators whose value among constants
-    and shapes is that of the oracle; ``shape_only`` are those of them that read only the shape of
-    their inputs. ``ignored`` are attributes that no result depends on; a node with any other
-    attribute that its meaning does not read is refused. ``effects`` gives the nodes that do more
-    than compute their outputs, or whose inputs may have been overwritten, each with the reason.
+    ``spelled`` spells an operator. ``never_folded`` are those of them whose value among constants
+    may be another in the next run, so that only the meaning decides. ``folded`` are further
+    operators whose value among constants and shapes is that of the oracle; ``shape_only`` are
+    those of them that read only the shape of their inputs. ``ignored`` are attributes that no
+    result depends on; a node with any other attribute that its meaning does not read is refused.
+    ``effects`` gives the nodes that do more than compute their outputs, or whose inputs may have
+    been overwritten, each with the reason.
     """
 
     spelled: Mapping[str, Meaning]
     folded: frozenset[str] = frozenset()
+    never_folded: frozenset[str] = frozenset()
     shape_only: frozenset[str] = frozenset()
     ignored: frozenset[str] = frozenset()
     effects: Callable[[Graph], Mapping[str, str]] = lambda _: {}

@@ -10,11 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.proof.moved_terms import MovedTerms
-from isomorph.proof.term import (
-    NoMeaningError,
-    Term,
-    array_digest,
-)
+from isomorph.proof.signs import always_defined
+from isomorph.proof.term import PARTIAL, NoMeaningError, Term, array_digest
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -39,8 +36,18 @@ class FunctionTerms(MovedTerms):
         given = self._sorted(*arguments) if commutes else tuple(arguments)
         key = (name, attrs, types, commutes)
         finite = None if name not in {"add of infinite", "mul of infinite"} else False
+        if name in PARTIAL and not self._defined(name, given):
+            finite = False
         dtype = dtype or arguments[0].dtype
         return self.make("function", given, shape, dtype, attrs=key, finite=finite)
+
+    def _defined(self, name: str, given: Sequence[Term]) -> bool:
+        """Whether a partial function is finite everywhere; what is constant is tried elsewhere.
+
+        Arithmetic with what may be infinite or no number is not that of real numbers.
+        """
+        static = all(each.static and each.finite for each in given)
+        return static or (always_defined(given[0], name) and all(each.finite for each in given))
 
     def largest(self, x: Term, axes: Sequence[int], excluded: Array | None = None) -> Term:
         """The largest element over axes, which vanish; ``excluded`` elements do not count."""

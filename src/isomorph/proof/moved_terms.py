@@ -18,6 +18,7 @@ from isomorph.proof.term import (
     all_finite,
     array_digest,
     digest_of,
+    refuse_nan,
 )
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ class MovedTerms:
         """A number or tensor that is given."""
         stored = dtype if dtype != "bfloat16" else "float32"
         value = np.array(array, stored, order="C", copy=True)
+        refuse_nan(value)
         digest = digest_of(value, dtype)
         return self.stored(digest, value.shape, dtype, lambda: value, finite=all_finite(value))
 

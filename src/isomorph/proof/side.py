@@ -11,7 +11,7 @@ import numpy as np
 from isomorph.core.proof import OpenReason, Reason
 from isomorph.proof.calls import Call
 from isomorph.proof.real import evaluated
-from isomorph.proof.term import FLOATS, NoMeaningError, Term, all_finite, is_partial
+from isomorph.proof.term import FLOATS, NoMeaningError, Term, all_finite, is_partial, refuse_nan
 from isomorph.proof.terms import Terms
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ class Side:
     terms_of: dict[str, Term] = field(default_factory=dict)
     reasons: dict[str, OpenReason] = field(default_factory=dict)
     _effects: Mapping[str, str] | None = None
+    _unsettled: set[str] = field(default_factory=set)
+    """Tensors of ``values`` that may be others for other inputs of the same shapes."""
 
     def read(self, name: str) -> Term | None:
         """The term of a tensor; constants become terms when they are read."""
@@ -54,6 +56,8 @@ class Side:
             return self.terms.known(self.terms_of[name])
         if name in self.explained:
             self.terms_of[name] = self.explained[name]
+        elif name in self._unsettled:
+            return None
         elif name in self.values:
             value = np.asarray(self.values[name])
             self.terms_of[name] = self.terms.constant(value, self._dtype(name, value))
@@ -78,6 +82,7 @@ class Side:
             raise NoMeaningError(f"constant {name!r} cannot be read")
         if known.dtype == "bfloat16" or value.dtype.kind not in "fiub":
             return self.terms.constant(np.asarray(value, np.float32), known.dtype)
+        refuse_nan(np.asarray(value))
         finite = all_finite(value)
         if known.values is None:
             # Large ones are read again when they are needed.
@@ -128,6 +133,7 @@ class Side:
         if all(
             name in self.values or name in self.graph.constants for name in node.outputs if name
         ):
+            self._settle(node)
             found = [self.read(name) for name in node.outputs if name]
             return tuple(each for each in found if each is not None)
         meaning = self._meaning(node)
@@ -157,6 +163,16 @@ class Side:
             if name:
                 self.terms_of[name] = term
         return made
+
+    def _settle(self, node: Node) -> None:
+        """Refuse a value that follows from a shape which values may decide.
+
+        The shape of a tensor that has a term is that of every input of these shapes.
+        """
+        for name in node.inputs:
+            if name and name not in self.graph.constants and self.read(name) is None:
+                self._unsettled.update(each for each in node.outputs if each in self.values)
+                raise NoMeaningError("a shape that may depend on values")
 
     def _check(self, node: Node, made: tuple[Term, ...]) -> None:
         """Refuse a spelling that contradicts what the file declares."""
@@ -195,6 +211,7 @@ def static_names(graph: Graph, meanings: Meanings) -> tuple[tuple[str, ...], boo
     shapes = False
     for node in graph.nodes:
         listed = node.native_op in meanings.spelled or node.native_op in meanings.folded
+        listed = listed and node.native_op not in meanings.never_folded
         if not listed or node.bodies or node.name in effects:
             continue
         reads_shape = node.native_op in meanings.shape_only

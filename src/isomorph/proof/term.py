@@ -84,6 +84,12 @@ def digest_of(value: Array, dtype: str) -> str:
     return digest.hexdigest()
 
 
+def refuse_nan(value: Array) -> None:
+    """Refuse what is not a number: kernels differ on what they make of it."""
+    if value.dtype.kind not in "biu" and bool(np.isnan(np.asarray(value, np.float64)).any()):
+        raise NoMeaningError("a constant that is not a number")
+
+
 def all_finite(value: Array) -> bool:
     """Whether no element is infinite or NaN."""
     if value.dtype.kind in "biu":

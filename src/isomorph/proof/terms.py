@@ -135,7 +135,8 @@ class Terms(FunctionTerms):
         self._real(x)
         if x.op == "constant" and x.finite and not np.all(x.value()):
             raise NoMeaningError("a division by a constant zero")
-        return self.make("inverse", (x,), x.shape, x.dtype)
+        finite = None if self._defined("inverse", (x,)) else False
+        return self.make("inverse", (x,), x.shape, x.dtype, finite=finite)
 
     def div(self, a: Term, b: Term) -> Term:
         """The quotient of floats."""

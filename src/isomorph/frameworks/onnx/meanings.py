@@ -379,6 +379,7 @@ MEANINGS = Meanings(
     folded=frozenset({"Constant", "ConstantOfShape", "Range", "Shape", "Size", "EyeLike", "Mod",
                       "NonZero", "ReduceProd", "GatherND", "GatherElements", "ScatterND",
                       "ScatterElements", "Compress", "OneHot", "CastLike"}),
+    never_folded=frozenset({"Dropout", "BatchNormalization"}),
     shape_only=frozenset({"Shape", "Size"}),
     # Of training, of the random numbers of training, and of types of 8 bits, which are refused.
     ignored=frozenset({"momentum", "seed", "ratio", "saturate", "round_mode"}),

@@ -284,6 +284,11 @@ MEANINGS = Meanings(
                      "linspace.default", "floor_divide.default", "remainder.Scalar",
                      "lift_fresh_copy.default", "repeat_interleave.self_int")
     ),
+    never_folded=frozenset(
+        f"aten.{name}.default"
+        for name in ("dropout", "dropout_", "feature_dropout", "batch_norm",
+                     "scaled_dot_product_attention")
+    ),
     shape_only=frozenset({"aten.full_like.default", "aten.ones_like.default",
                           "aten.zeros_like.default", "aten.new_zeros.default",
                           "aten.new_ones.default", "aten.new_full.default"}),
