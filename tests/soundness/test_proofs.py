@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import onnx
 import pytest
 from onnx import parser
@@ -61,6 +62,18 @@ PAIRS = {
     "neighbors that cancel": (
         X, "z = Mul(x, one)\n w = Mul(x, next)\n y = Sub(z, w)", "y = Mul(x, zero)",
     ),
+    "neighbors of an exact product that cancel": (
+        X, "z = MatMul(x, w44)\n p = Mul(z, half)\n q = MatMul(x, w44h)\n y = Sub(p, q)",
+        "p = MatMul(x, w44n)\n q = MatMul(x, w44h)\n y = Sub(p, q)",
+    ),
+    "neighbors of a product that cancel": (
+        X, "z = MatMul(x, w44)\n p = Mul(z, tenth)\n q = MatMul(x, w44t)\n y = Sub(p, q)",
+        "p = MatMul(x, w44u)\n q = MatMul(x, w44t)\n y = Sub(p, q)",
+    ),
+    "a product and its neighbor that cancel": (
+        X, "z = MatMul(x, w44)\n p = Mul(z, tenth)\n y = Sub(p, p)",
+        "z = MatMul(x, w44)\n p = Mul(z, tenth)\n q = MatMul(x, w44u)\n y = Sub(p, q)",
+    ),
     "another epsilon": (
         X, "y = LayerNormalization<epsilon=0.00001>(x, four)",
         "y = LayerNormalization<epsilon=0.000011>(x, four)",
@@ -111,6 +124,8 @@ FAITHFUL = {
     ),
 }  # fmt: skip
 
+TENTHS = np.arange(1, 17, dtype=np.float32) * np.float32(0.1)
+NEIGHBORS = [*TENTHS[:2], np.nextafter(TENTHS[2], np.float32(0)), *TENTHS[3:]]
 CONSTANTS = {
     "zero": ("float", "", "0"), "one": ("float", "", "1"), "two": ("float", "", "2"),
     "half": ("float", "", "0.5"), "big": ("float", "", "1000"), "mbig": ("float", "", "-1000"),
@@ -120,6 +135,9 @@ CONSTANTS = {
     "minus": ("float", "", "-3"), "true": ("bool", "", "1"),
     "w44": ("float", "4,4", ", ".join(map(str, range(1, 17)))),
     "w44h": ("float", "4,4", ", ".join(str(n / 2) for n in range(1, 17))),
+    "w44n": ("float", "4,4", ", ".join(["0.50000006", *(str(n / 2) for n in range(2, 17))])),
+    "tenth": ("float", "", "0.1"), "w44t": ("float", "4,4", ", ".join(map(str, TENTHS))),
+    "w44u": ("float", "4,4", ", ".join(map(str, NEIGHBORS))),
     "w24a": ("float", "2,4", ", ".join(map(str, range(1, 9)))),
     "w24b": ("float", "2,4", ", ".join(map(str, range(9, 17)))),
 }  # fmt: skip

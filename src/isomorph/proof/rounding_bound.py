@@ -43,6 +43,14 @@ def bounded(term: Term, known: dict[int, Bounded | None]) -> Bounded | None:
     return known[term.id]
 
 
+def rounding(value: Array, error: Array, dtype: str) -> Array:
+    """The rounding of results; none where they are exact and the type holds them."""
+    rounded = UNITS[dtype] * np.abs(value)
+    if dtype == "bfloat16":
+        return np.asarray(rounded)
+    return np.asarray(np.where((error == 0) & (value.astype(dtype) == value), 0.0, rounded))
+
+
 def _step(term: Term, given: list[Bounded]) -> Bounded | None:
     if not term.static or not term.is_float or term.dtype not in UNITS:
         return None
@@ -58,18 +66,23 @@ def _step(term: Term, given: list[Bounded]) -> Bounded | None:
             case "add", _:
                 (a, da), (b, db) = given
                 value = a + b
-                return value, da + db + unit * np.abs(value)
+                return value, da + db + rounding(value, da + db, term.dtype)
             case "mul", _:
                 (a, da), (b, db) = given
                 value = a * b
-                return value, np.abs(a) * db + np.abs(b) * da + unit * np.abs(value)
+                error = np.abs(a) * db + np.abs(b) * da
+                return value, error + rounding(value, error, term.dtype)
             case "inverse", _:
                 a, da = given[0]
                 value = 1.0 / a
-                return value, da * value * value + unit * np.abs(value)
+                # One divided by a float64 is a rounded quotient, unless multiplying returns.
+                exact = np.where(value * a == 1.0, 0.0, unit * np.abs(value))
+                error = da * value * value + exact
+                return value, error + rounding(value, error, term.dtype)
             case "function", "sqrt":
                 a, da = given[0]
                 value = np.sqrt(a)
-                return value, da / (2 * value) + unit * value
+                error = da / (2 * value) + np.where(value * value == a, 0.0, unit * value)
+                return value, error
             case _:
                 return None
