@@ -35,7 +35,7 @@ def findings_of(prover: Prover, side: Side, role: str) -> tuple[NodeProof, ...]:
                 op=node.native_op,
                 standing=Standing.PROVEN if proven[node.name] else Standing.OPEN,
                 equal_to=next(filter(None, equal), ""),
-                open=None if proven[node.name] else side.reasons.get(node.name),
+                open=None if proven[node.name] else side.refused.get(node.name),
             )
         )
     return tuple(found)
@@ -50,7 +50,7 @@ def covered(prover: Prover, side: Side) -> dict[str, bool]:
     outputs = {spec.name for spec in side.graph.outputs}
     proven: dict[str, bool] = {}
     for node in reversed(side.graph.nodes):
-        whole = node.name not in side.reasons
+        whole = node.name not in side.refused
         for name in filter(None, node.outputs):
             term = side.terms_of.get(name)
             there = term is not None and prover.in_both(term)

@@ -314,7 +314,7 @@ def first_open(
         if not needed.intersection(node.outputs):
             continue
         needed.update(node.inputs)
-        reason = side.reasons.get(node.name)
+        reason = side.refused.get(node.name)
         if node.name in prover.domains:
             domain = OpenReason(reason=Reason.DOMAIN, node=node.name, op=node.native_op)
         if reason is not None:

@@ -32,7 +32,7 @@ class Side:
 
     ``values`` are the tensors that follow from constants and shapes alone; ``constant`` reads a
     stored constant. ``terms_of`` maps tensors to terms; a tensor without one has a reason in
-    ``reasons``.
+    ``refused``.
     """
 
     graph: Graph
@@ -45,7 +45,7 @@ class Side:
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     explained: Mapping[str, Term] = field(default_factory=dict)
     terms_of: dict[str, Term] = field(default_factory=dict)
-    reasons: dict[str, OpenReason] = field(default_factory=dict)
+    refused: dict[str, OpenReason] = field(default_factory=dict)
     _effects: Mapping[str, str] | None = None
     _unsettled: set[str] = field(default_factory=set)
     """Tensors of ``values`` that may be others for other inputs of the same shapes."""
@@ -102,13 +102,13 @@ class Side:
         try:
             found = self._spelled(node)
         except NoMeaningError as refused:
-            self.reasons[node.name] = OpenReason(
+            self.refused[node.name] = OpenReason(
                 reason=Reason.NO_MEANING, node=node.name, op=node.native_op, details=refused.why
             )
             return None
         except (ValueError, TypeError, IndexError, KeyError, OverflowError) as failure:
             # A meaning met what it does not expect: the node is left open, never guessed.
-            self.reasons[node.name] = OpenReason(
+            self.refused[node.name] = OpenReason(
                 reason=Reason.NO_MEANING,
                 node=node.name,
                 op=node.native_op,
