@@ -73,8 +73,11 @@ class Term:
 
 
 def is_partial(term: Term) -> bool:
-    """Whether a term applies a function that is not defined everywhere."""
-    return term.op == "inverse" or (term.op == "function" and term.attrs[0] in PARTIAL)
+    """Whether a term applies a function that is not defined everywhere.
+
+    A lookup is not defined for an index beyond its table.
+    """
+    return term.op in ("inverse", "lookup") or (term.op == "function" and term.attrs[0] in PARTIAL)
 
 
 def digest_of(value: Array, dtype: str) -> str:
