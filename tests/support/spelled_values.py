@@ -44,7 +44,7 @@ def spelled_values(source, feeds):
     side, session = side_of(source, feeds)
     for node in side.graph.nodes:
         if side.spell(node) is None:
-            reason = next(iter(side.reasons.values()))
+            reason = next(iter(side.refused.values()))
             return f"{reason.op}: {reason.details}", session
     wide = {
         name: np.asarray(value, np.float64) if np.asarray(value).dtype.kind == "f" else value
