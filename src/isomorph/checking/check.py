@@ -25,7 +25,6 @@ from isomorph.checking.evaluate import (
     memory_outcome,
 )
 from isomorph.checking.locate import confirmed, weight_outcome, weights_decide
-from isomorph.checking.narrow_ranges import judge_ranges
 from isomorph.checking.prepare import PreparedPair, prepare_pair
 from isomorph.checking.report import final_report, logged_check
 from isomorph.checking.sample_phases import (
@@ -369,9 +368,6 @@ class _PairCheck:
             log.add(Outcome(findings=(finding,), claims=(claim,)))
         if not log.options.quick:
             self._compare_unreached(earlier)
-            with phase("quantized tensors"):
-                worst = self.collectors.worst
-                log.add(judge_ranges(worst, log.options, log.summary, log.samples))
         # PyTorch has no names of outputs: those of its nodes are no interface.
         named = OutputOrder.UNNAMED not in self.orders
         left, right = prepared.reference.model.graph, prepared.candidate.model.graph

@@ -226,14 +226,7 @@ onnxruntime's converter to float16 stores one of them, onnxconverter-common's 1e
 
 CLIPPED_SHARE = 0.01
 """Share of the values beyond a quantizer's range from which a finding calls it too narrow; with
-less it is called shifted or coarse. Calibrators that clip on purpose clip less: at the percentiles
-99.9 to 99.999, up to 0.4% of the values of other samples were clipped."""
-
-LOST_BITS = 3.0
-"""Bits that a quantizer loses beyond an ideal one of its width where its range is too narrow.
-
-Ranges that were halved lose 3.3 to 6.7 bits where they clip more than ``CLIPPED_SHARE``; those of
-minimum and maximum, of entropy and of percentiles lose up to 2.3 on other samples."""
+less it is called shifted or coarse. The verdict does not depend on it."""
 
 RELEVANT_SHARE = 0.01
 """Share of the largest effect of one constant that underflows; constants with less are not

@@ -43,22 +43,10 @@ def with_gains(
     measured, left = [], _tries(audit.graph)
     for row in rows:
         entry = entries.get(row.tensor) if left and not row.misread else None
-        after = None if entry is None else _error(audit, outputs, [entry])
+        after = None if entry is None else _error(audit, outputs, entry)
         left -= after is not None
         measured.append(row if after is None else replace(row, gain=1.0 - after / before))
     return tuple(measured)
-
-
-def gain_together(
-    audit: Audit, outputs: Sequence[Divergence], entries: Sequence[Quantization]
-) -> float | None:
-    """Return the share of the outputs' error that goes if all these tensors stay in float.
-
-    They are in the order of the graph. None where they are not all read by plain dequantizers.
-    """
-    before = _error(audit, outputs, None)
-    after = _error(audit, outputs, entries)
-    return None if not before or after is None else 1.0 - after / before
 
 
 def _tries(graph: Graph) -> int:
@@ -72,9 +60,7 @@ def _read_only(audit: Audit, entry: Quantization) -> bool:
     return entry is not audit.writers.get(entry.tensor, entry)
 
 
-def _error(
-    audit: Audit, outputs: Sequence[Divergence], entries: Sequence[Quantization] | None
-) -> float | None:
+def _error(audit: Audit, outputs: Sequence[Divergence], entry: Quantization | None) -> float | None:
     """Return the norm of all outputs' relative errors; None where they cannot be compared."""
     names = [(d.reference_output, d.candidate_output) for d in outputs]
     pairs = [(ref, cand) for ref, cand in names if ref is not None and cand is not None]
@@ -82,13 +68,7 @@ def _error(
     if right is None or isinstance(right, IsomorphError) or not pairs:
         return None
     try:
-        fetch = [cand for _, cand in pairs]
-        if entries is None:
-            found: Arrays | None = audit.candidate.oracle().run(audit.candidate.feeds, fetch)
-        elif len(entries) == 1:
-            found = _run(audit, fetch, entries[0])
-        else:
-            found = _run_together(audit, fetch, entries)
+        found = _run(audit, [cand for _, cand in pairs], entry)
     except (IsomorphError, ValueError):
         return None
     if found is None:
@@ -98,27 +78,11 @@ def _error(
     return float(np.linalg.norm(known)) if len(known) == len(errors) else None
 
 
-def _run_together(
-    audit: Audit, fetch: Sequence[str], entries: Sequence[Quantization]
-) -> Arrays | None:
-    """Return the outputs with several tensors in float, each computed from those before it."""
-    oracle, feeds = audit.candidate.oracle(), dict(audit.candidate.feeds)
-    for entry in entries:
-        maker = audit.regions.maker(entry.tensor)
-        readers = [node for node in audit.graph.nodes if entry.tensor in node.inputs]
-        plain = maker is not None and maker.op == "QuantizeLinear" and readers
-        if maker is None or not plain or any(e.op != "DequantizeLinear" for e in readers):
-            return None
-        source = maker.inputs[0]
-        real = feeds[source] if source in feeds else oracle.run(feeds, [source])[source]
-        real = Grid(entry).rectified(np.asarray(real))
-        feeds.update(dict.fromkeys((node.outputs[0] for node in readers), real))
-    return oracle.run(feeds, fetch)
-
-
-def _run(audit: Audit, fetch: Sequence[str], entry: Quantization) -> Arrays | None:
+def _run(audit: Audit, fetch: Sequence[str], entry: Quantization | None) -> Arrays | None:
     """Return the outputs in float64, with one tensor in float; None if that is impossible."""
     oracle, feeds = audit.candidate.oracle(), audit.candidate.feeds
+    if entry is None:
+        return oracle.run(feeds, fetch)
     real = audit.unrounded(entry)
     readers = [node for node in audit.graph.nodes if entry.tensor in node.inputs]
     if real is None or not readers:

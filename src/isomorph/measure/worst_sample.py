@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from isomorph.core.divergence import Divergence, Verdict
-from isomorph.measure.narrow_ranges import narrow_range
 from isomorph.measure.quantized_tensors import table
 
 if TYPE_CHECKING:
@@ -36,7 +35,6 @@ class Worst:
     _weight: tuple[int, float] | None = None
     _models: tuple[EvaluatedModel, EvaluatedModel | None] | None = None
     _outputs: tuple[Divergence, ...] = ()
-    _table: tuple[tuple[QuantizedTensor, ...], tuple[Skipped, ...]] | None = None
 
     def remember(
         self,
@@ -50,7 +48,7 @@ class Worst:
         found = max(map(weight, divergences), default=(0, 0.0))
         if self._weight is None or found > self._weight:
             self._weight, self._models = found, (candidate, reference)
-            self._outputs, self._table = tuple(divergences), None
+            self._outputs = tuple(divergences)
 
     def note(self, origin: str, divergences: Sequence[Divergence]) -> None:
         """Record how much of its budget each output uses on a sample."""
@@ -65,16 +63,7 @@ class Worst:
         """Return the quantized tensors of the candidate, unless the user disabled them."""
         if self._models is None or asked is False:
             return (), ()
-        if self._table is None:
-            self._table = table(*self._models, everything=bool(asked), outputs=self._outputs)
-        return self._table
-
-    def narrow_range(self, *, asked: bool | None) -> QuantizedTensor | None:
-        """Return the quantizer whose range alone is too narrow for this sample, if there is one."""
-        if self._models is None or self._models[1] is None:
-            return None
-        rows, _ = self.quantization(asked=asked)
-        return narrow_range(rows, self._models[0], self._models[1], self._outputs)
+        return table(*self._models, everything=bool(asked), outputs=self._outputs)
 
     def test_set(self, examined: Sequence[Sample]) -> OverSamples | None:
         """Return the test set with its worst errors relative to these samples' budgets."""
