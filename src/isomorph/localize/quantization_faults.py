@@ -14,6 +14,7 @@ from isomorph.core.divergence import Verdict
 from isomorph.core.stated_numbers import MANY_DRAWS
 from isomorph.localize.fault_chain import beyond_noise
 from isomorph.match.value_match import rearrangements
+from isomorph.oracle.noise import unit_roundoff
 from isomorph.oracle.sizes import rms_and_peak
 
 if TYPE_CHECKING:
@@ -131,6 +132,10 @@ def _beyond(matcher: ValueMatcher, fault: Fault, *, grids: bool) -> bool:
         return True
     drawn = matcher.candidate.drawn(fault.tensor, MANY_DRAWS)
     noise = math.hypot(drawn.rms, matcher.reference.spread[fault.counterpart])
+    if noise == 0.0:
+        # Draws do not move what is computed among constants; it is held in its declared type.
+        dtype = matcher.candidate.graph.declared_dtype(fault.tensor)
+        noise = unit_roundoff(dtype) * rms_and_peak(wrong, np.zeros_like(wrong))[0]
     found = wrong if grids else drawn.center
     kept = _not_cut_off(fault.value, found)
     return (

@@ -161,3 +161,21 @@ def test_an_activation_that_is_built_into_a_layer_is_no_operator_lost(held, coun
     )
     fault = SimpleNamespace(tensor="layer", counterpart=counterpart)
     assert quantization_faults._has_match(matcher, fault) is match
+
+
+@pytest.mark.parametrize(("dtype", "beyond"), [("float32", False), ("float64", True)])
+def test_what_draws_do_not_move_may_be_off_by_the_rounding_of_its_type(dtype, beyond):
+    """A tensor computed among constants is held in its declared type, and no draw moves it."""
+    right = np.random.default_rng(0).normal(size=64)
+    held = right.astype(np.float32).astype(np.float64)
+    drawn = SimpleNamespace(rms=0.0, freedom=np.inf, center=held)
+    matcher = SimpleNamespace(
+        reference=SimpleNamespace(spread={"table": 0.0}),
+        candidate=SimpleNamespace(
+            values={"table": held},
+            drawn=lambda *_: drawn,
+            graph=SimpleNamespace(declared_dtype=lambda _: dtype),
+        ),
+    )
+    fault = SimpleNamespace(tensor="table", counterpart="table", value=right)
+    assert quantization_faults._beyond(matcher, fault, grids=True) is beyond
