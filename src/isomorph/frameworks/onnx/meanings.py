@@ -147,6 +147,12 @@ def _cast(call: Call) -> Sequence[Term]:
     return (spell.cast(call.terms, call.x(), dtype),)
 
 
+def _cast_like(call: Call) -> Sequence[Term]:
+    """A cast to the type of the second input, whose values are not read."""
+    call.only(2)
+    return (spell.cast(call.terms, call.x(0), call.x(1).dtype),)
+
+
 def _dropout(call: Call) -> Sequence[Term]:
     """The identity, unless training is asked for."""
     if call.count > 2 and call.optional(2) is not None and bool(np.any(call.value(2))):
@@ -351,6 +357,7 @@ SPELLED: dict[str, Meaning] = {
     "Xor": _logical("xor"),
     "Where": lambda call: (spell.where(call.terms, call.x(0), call.x(1), call.x(2)),),
     "Cast": _cast,
+    "CastLike": _cast_like,
     "Identity": _identity,
     "Dropout": _dropout,
     "MatMul": lambda call: (spell.matmul(call.terms, call.x(0), call.x(1)),),
