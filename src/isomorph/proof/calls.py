@@ -74,6 +74,10 @@ class Call:
             raise NoMeaningError(f"attribute {name} is not stated")
         return self.node.attributes[name]
 
+    def derived(self, *names: str) -> None:
+        """Note attributes that repeat an input or another attribute, which the meaning reads."""
+        self.asked.update(names)
+
     def refuse(self, name: str, *allowed: Any) -> None:  # noqa: ANN401
         """Refuse an attribute whose value is none of these."""
         self.asked.add(name)

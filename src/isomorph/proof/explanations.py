@@ -29,6 +29,12 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.proof.rounding_bound import Bounded
 
+_ORDERS: Mapping[int, tuple[tuple[int, ...], ...]] = {
+    2: ((1, 0),),
+    4: ((0, 2, 3, 1), (1, 2, 3, 0), (2, 3, 1, 0), (2, 3, 0, 1)),
+}
+"""Further orders of axes in which frameworks store weights: OHWI, 1HWO and HWIO for OIHW."""
+
 
 def explain(
     terms: Terms,
@@ -38,9 +44,17 @@ def explain(
 ) -> tuple[dict[str, Term], list[Rerounded]]:
     """The term of each constant that is an expression; ``stored`` are the reference's digests."""
     expressions: dict[tuple[int, ...], list[Term]] = defaultdict(list)
+    wanted = {_plain(each.shape) for each in constants.values() if each.dtype in FLOATS}
+    arranged: dict[int, int] = {}
     for term in list(terms.all):
         if term.static and term.op != "constant" and term.dtype in FLOATS and term.finite:
             expressions[_plain(term.shape)].append(term)
+            for order in _ORDERS.get(term.rank, ()):
+                if _plain(tuple(term.shape[axis] for axis in order)) in wanted:
+                    turned = terms.transpose(term, order)
+                    if turned.id not in arranged and turned is not term:
+                        arranged[turned.id] = term.id
+                        expressions[_plain(turned.shape)].append(turned)
     own = _Own(constants, read)
     known: dict[int, Bounded | None] = {}
     found: dict[str, tuple[Term, float]] = {}
@@ -54,7 +68,7 @@ def explain(
         best = _nearest(np.asarray(value, np.float64), constant.dtype, listed, known)
         if best is not None and (constant.digest in stored or not own.has_all(_leaves(best[0]))):
             found[name] = best
-    return _distinct(terms, constants, found, stored)
+    return _distinct(terms, constants, found, stored, arranged)
 
 
 @dataclass(slots=True)
@@ -137,6 +151,7 @@ def _distinct(
     constants: Mapping[str, Constant],
     found: Mapping[str, tuple[Term, float]],
     stored: frozenset[str],
+    arranged: Mapping[int, int],
 ) -> tuple[dict[str, Term], list[Rerounded]]:
     """Without expressions that would make two constants of the candidate equal, or nearly so.
 
@@ -145,11 +160,11 @@ def _distinct(
     """
     users: dict[int, set[str]] = defaultdict(set)
     for name, (term, _) in found.items():
-        users[term.id].add(constants[name].digest)
+        users[arranged.get(term.id, term.id)].add(constants[name].digest)
     explained: dict[str, Term] = {}
     listed: list[Rerounded] = []
     for name, (term, relative) in found.items():
-        if len(users[term.id]) > 1 or constants[name].digest in stored:
+        if len(users[arranged.get(term.id, term.id)]) > 1 or constants[name].digest in stored:
             continue
         explained[name] = terms.reshape(term, constants[name].shape)
         listed.append(Rerounded(constant=name, expression=written(term), relative=relative))

@@ -30,6 +30,9 @@ LOWEST, HIGHEST = 1 << 31, 1 << 32
 PRIMES_BETWEEN = 98_182_656
 """How many primes there are between (203,280,221 below 2^32 less 105,097,565 below 2^31)."""
 
+ODD = frozenset({"erf", "tanh", "sin", "tan", "sinh", "asinh", "atan", "asin", "atanh"})
+"""Functions of which a minus sign of the argument is one of the result."""
+
 PLANES = 3
 """How many primes: two leave the union over all comparisons of a large graph above 1e-12."""
 
@@ -199,7 +202,21 @@ class FieldArithmetic:
             )
 
     def _unknown(self, term: Term, *given: Residues) -> Residues:
-        return self._function(repr(term.attrs[:3]), given, commutes=term.attrs[3])
+        name = repr(term.attrs[:3])
+        if term.attrs[0] in ODD and len(given) == 1:
+            return self._odd(name, given[0])
+        return self._function(name, given, commutes=term.attrs[3])
+
+    def _odd(self, name: str, x: Residues) -> Residues:
+        """An unknown function of which f(-x) = -f(x) is known: of x and -x, one is hashed."""
+        turned = x.planes[0] > _INT(self.primes[0] // 2)
+
+        def signed(planes: tuple[Array, ...]) -> tuple[Array, ...]:
+            pairs = zip(planes, self.primes, strict=True)
+            return tuple(np.where(turned, (_INT(p) - each) % _INT(p), each) for each, p in pairs)
+
+        found = self._function(name, (Residues(signed(x.planes)),), commutes=False)
+        return Residues(signed(found.planes))
 
     def _function(self, name: str, given: Sequence[Residues], *, commutes: bool) -> Residues:
         key = self._word(name)

@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 _UNIT = 2.0**-24
 """One rounding to float32, the narrowest type in which exporters write such numbers."""
 
-_ROUNDINGS = 4
-"""A square root, a quotient, a second square root and storing it."""
+_STEPS = ("root", "quotient", "root of the quotient", "storing")
+"""What the longest of these numbers, the root of 1/sqrt(d) by which attention scales queries and
+keys alike, is computed by: each step rounds once, and no step enlarges the roundings before it."""
+
+_ERROR = (1.0 + _UNIT) ** len(_STEPS) - 1.0
+"""How far a stated number may be off the real one."""
 
 
 @dataclass(slots=True)
@@ -41,7 +45,7 @@ class ImpliedNumbers:
             if any(True for _ in self._forms(self.own, number)):
                 break
             self.assumed[number] = found
-            error = abs(_FORMS[form](found) / number - 1.0)
+            error = abs(_FORMS[form].number(found) / number - 1.0)
             self.largest_rounding = max(self.largest_rounding, error)
             made = terms.number(found, dtype)
             if form == "square":
@@ -50,16 +54,24 @@ class ImpliedNumbers:
         return terms.number(number, dtype)
 
     def _forms(self, stated: Iterable[float], number: float) -> Iterable[tuple[str, float]]:
-        for form, function in _FORMS.items():
+        for form, how in _FORMS.items():
             for each in stated:
-                if each > 0 and abs(function(each) - number) <= _ROUNDINGS * 2 * _UNIT * number:
+                if each > 0 and abs(how.number(each) - number) <= how.error * number:
                     yield form, each
 
 
-_FORMS: Mapping[str, Callable[[float], float]] = {
-    "itself": lambda c: c,
-    "square": lambda c: c * c,
-    "inverse": lambda c: 1.0 / c,
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A function of a stated number, and how far it is off where the number is off by _ERROR."""
+
+    number: Callable[[float], float]
+    error: float
+
+
+_FORMS: Mapping[str, _Form] = {
+    "itself": _Form(lambda c: c, _ERROR),
+    "square": _Form(lambda c: c * c, (1.0 + _ERROR) ** 2 - 1.0),
+    "inverse": _Form(lambda c: 1.0 / c, 1.0 / (1.0 - _ERROR) - 1.0),
 }
 """How a stated number gives the implied one."""
 

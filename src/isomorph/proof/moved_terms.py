@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.proof.movement import moved
+from isomorph.proof.sunk_movement import Wanted, sunk
 from isomorph.proof.term import (
     FLOATS,
     MOVES,
@@ -52,6 +53,12 @@ class MovedTerms:
             return self._moved_constant(
                 op, inputs, shape=sizes, dtype=dtype, attrs=attrs, data=data
             )
+        moved_behind = sunk(
+            self,
+            Wanted(op=op, inputs=inputs, shape=sizes, dtype=dtype, attrs=attrs, finite=finite),
+        )
+        if moved_behind is not None:
+            return moved_behind
         key = (op, attrs, tuple(each.id for each in inputs), sizes, dtype)
         if key not in self.table:
             if finite is None:
@@ -127,6 +134,9 @@ class MovedTerms:
             x, order = x.inputs[0], tuple(x.attrs[0][axis] for axis in order)
         if order == tuple(range(x.rank)):
             return self.known(x)
+        if sorted(kept := [axis for axis in order if x.shape[axis] != 1]) == kept:
+            # Axes of size 1 alone have moved: the elements keep their order.
+            return self.reshape(x, [x.shape[axis] for axis in order])
         return self.make("transpose", (x,), [x.shape[a] for a in order], x.dtype, attrs=(order,))
 
     def reshape(self, x: Term, shape: Sequence[int]) -> Term:

@@ -126,7 +126,7 @@ class Side:
             raise NoMeaningError("control flow")
         meaning = self.meanings.spelled.get(node.native_op)
         if meaning is None or node.native_op in self.graph.functions:
-            raise NoMeaningError("the operator has no meaning here")
+            raise NoMeaningError("it is not in the table of meanings")
         return meaning
 
     def _spelled(self, node: Node) -> tuple[Term, ...] | None:

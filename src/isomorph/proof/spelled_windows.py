@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,62 @@ from isomorph.proof.term import FLOATS, NoMeaningError, Term
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.proof.terms import Terms
+
+
+def same_border(
+    sizes: Sequence[int], kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """The border with which a window at every stride covers each axis; an odd one goes behind."""
+    before, after = [], []
+    for size, k, s, d in zip(sizes, kernel, strides, dilations, strict=True):
+        whole = max((math.ceil(size / s) - 1) * s + (k - 1) * d + 1 - size, 0)
+        before.append(whole // 2)
+        after.append(whole - whole // 2)
+    return before, after
+
+
+def channels_first(t: Terms, x: Term) -> Term:
+    """[N, .., C] as [N, C, ..]."""
+    return t.transpose(x, (0, x.rank - 1, *range(1, x.rank - 1)))
+
+
+def channels_last(t: Terms, x: Term) -> Term:
+    """[N, C, ..] as [N, .., C]."""
+    return t.transpose(x, (0, *range(2, x.rank), 1))
+
+
+def adjoint_convolution(
+    t: Terms,
+    x: Term,
+    weight: Term,
+    bias: Term | None,
+    *,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    same: bool,
+) -> Term:
+    """The adjoint of the convolution that makes ``x`` from an image of ``sizes``.
+
+    The border is that of the convolution, which the size of the image decides.
+    """
+    kernel = weight.shape[2:]
+    spatial, reach = len(kernel), [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
+    if len(sizes) != spatial or x.rank != spatial + 2:
+        raise NoMeaningError("a convolution whose sizes do not fit")
+    before = [0] * spatial
+    if same:
+        before, _ = same_border(sizes, kernel, strides, dilations)
+    for at, size in enumerate(sizes):
+        places = math.ceil((size if same else size - reach[at] + 1) / strides[at])
+        if places != x.shape[2 + at]:
+            raise NoMeaningError("a convolution whose sizes do not fit")
+    spans = [(n - 1) * s + r for n, s, r in zip(x.shape[2:], strides, reach, strict=True)]
+    return transposed_convolution(
+        t, x, weight, bias, strides=strides, dilations=dilations, before=before,
+        after=[span - low - n for span, low, n in zip(spans, before, sizes, strict=True)],
+        groups=1,
+    )  # fmt: skip
 
 
 def convolution(

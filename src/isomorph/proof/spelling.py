@@ -28,9 +28,14 @@ _HOLDS = {
 """The types that hold every number of a type."""
 
 
+def fits(dtype: str, wider: str) -> bool:
+    """Whether a type holds all numbers of another one."""
+    return wider == dtype or wider in _HOLDS.get(dtype, ())
+
+
 def cast(t: Terms, x: Term, dtype: str) -> Term:
     """A tensor in another type: the same numbers if all fit, else an unknown function of them."""
-    if dtype == x.dtype or dtype in _HOLDS.get(x.dtype, ()):
+    if fits(x.dtype, dtype):
         return t.retype(x, dtype)
     return t.function("cast", (x,), attrs=(x.dtype, dtype), dtype=dtype)
 
@@ -208,6 +213,15 @@ def hard_sigmoid(t: Terms, x: Term, slope: Term, offset: Term) -> Term:
     """A line, clipped to 0…1."""
     line = t.add(t.mul(x, slope), offset)
     return clip(t, line, t.number(0.0, x.dtype), t.number(1.0, x.dtype))
+
+
+def hard_gate(t: Terms, implied: ImpliedNumbers, x: Term) -> Term:
+    """x/6 + 1/2, clipped to 0…1; where the other side divides by 6, clip(x + 3, 0, 6) / 6."""
+    sixth = implied.term(t, 1.0 / 6.0, x.dtype)
+    if sixth.op == "inverse":
+        zero, three, six = (t.number(number, x.dtype) for number in (0.0, 3.0, 6.0))
+        return t.mul(clip(t, t.add(x, three), zero, six), sixth)
+    return hard_sigmoid(t, x, sixth, t.number(0.5, x.dtype))
 
 
 def leaky_relu(t: Terms, x: Term, slope: Term) -> Term:

@@ -9,18 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isomorph.proof.function_terms import FunctionTerms
-from isomorph.proof.term import (
-    NoMeaningError,
-    Term,
-)
-
-if TYPE_CHECKING:
-    pass
+from isomorph.proof.term import NoMeaningError, Term
 
 
 @dataclass(eq=False, slots=True)

@@ -61,3 +61,15 @@ def test_a_stored_constant_explains_no_other_number():
     terms = Terms()
     terms.constant(W, "float32")
     assert explained(terms, w=np.nextafter(W, np.float32(9)))[0] == {}
+
+
+def test_a_folded_weight_that_is_stored_in_another_order_stands_for_its_expression(terms):
+    found, _ = explained(terms, w=FOLDED.T.copy())
+    assert found["w"].shape == (3, 6)
+    turned = terms.transpose(found["w"], (1, 0))
+    assert turned.op == "mul"
+
+
+def test_two_orders_of_different_numbers_stand_for_nothing(terms):
+    nearby = np.nextafter(FOLDED, np.float32(9)).T.copy()
+    assert explained(terms, w=FOLDED, v=nearby) == ({}, [])

@@ -8,6 +8,7 @@ import pytest
 from isomorph.proof.field import (
     HIGHEST,
     LOWEST,
+    ODD,
     PLANES,
     FieldArithmetic,
     Residues,
@@ -123,3 +124,30 @@ def test_chance_grows_with_degree_and_coefficients(field):
     assert field.chance(1, 1) < field.chance(1000, 1) < field.chance(1000, 100000)
     assert field.chance(1000, 1000) < 1e-15
     assert Residues((), 2, 5, -3).bits == 8
+
+
+@pytest.mark.parametrize("name", sorted(ODD))
+def test_a_minus_sign_passes_an_odd_function(name):
+    arithmetic, terms = FieldArithmetic(5), Terms()
+    x = terms.input("x", (4,), "float32")
+    given = arithmetic.fresh((4,))
+    negative = terms.neg(x)
+    minus = arithmetic.evaluate(negative, [arithmetic.constant(np.array(-1.0), "float32"), given])
+    inside = arithmetic.evaluate(terms.function(name, (x,)), [given])
+    behind = arithmetic.evaluate(terms.function(name, (x,)), [minus])
+    for one, other, p in zip(inside.planes, behind.planes, arithmetic.primes, strict=True):
+        assert ((one + other) % np.uint64(p) == 0).all()
+        assert (one != other).all()
+
+
+def test_a_minus_sign_does_not_pass_another_function():
+    arithmetic, terms = FieldArithmetic(5), Terms()
+    x = terms.input("x", (4,), "float32")
+    given = arithmetic.fresh((4,))
+    minus = arithmetic.evaluate(
+        terms.neg(x), [arithmetic.constant(np.array(-1.0), "float32"), given]
+    )
+    exp = terms.function("exp", (x,))
+    one, other = arithmetic.evaluate(exp, [given]), arithmetic.evaluate(exp, [minus])
+    p = np.uint64(arithmetic.primes[0])
+    assert ((one.planes[0] + other.planes[0]) % p != 0).all()

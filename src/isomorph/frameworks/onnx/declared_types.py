@@ -33,19 +33,27 @@ _SPELLINGS = {
 _NAMED_BY = ("to", "dtype", "output_datatype", "output_dtype", "stash_type")
 
 
-def declared_outputs(step: OnnxStep, inputs: Sequence[str | None]) -> list[str | None]:
+def declared_outputs(step: OnnxStep, inputs: Sequence[str | None]) -> Sequence[str | None]:
     """The type of each output; None where only the computed array has it."""
     if step.op == "Constant" and not step.domain:
         value = next((v for k, v in step.attributes.items() if "value" in k), None)
         return [_of_value(value)]
-    formals = _formals(step.op, step.version, step.domain)
+    operator = step.op, step.version, step.domain
+    return _outputs_of(operator, len(step.outputs), _named(step), tuple(inputs))
+
+
+@cache  # a node is evaluated in every draw
+def _outputs_of(
+    operator: tuple[str, int, str], count: int, named: str | None, inputs: tuple[str | None, ...]
+) -> tuple[str | None, ...]:
+    """The types of ``count`` outputs; ``named`` is what an attribute states."""
+    formals = _formals(*operator)
     first_float = next((dtype for dtype in inputs if is_float(dtype)), None)
     if formals is None:
-        return [first_float] * len(step.outputs)
+        return (first_float,) * count
     bound = _bind(formals[0], inputs)
-    named = _named(step)
     types: list[str | None] = []
-    for index in range(len(step.outputs)):
+    for index in range(count):
         variable = formals[1][min(index, len(formals[1]) - 1)] if formals[1] else ""
         concrete = _concrete(variable)
         if concrete is not None:
@@ -53,8 +61,8 @@ def declared_outputs(step: OnnxStep, inputs: Sequence[str | None]) -> list[str |
         elif variable in bound:
             types.append(bound[variable])
         else:
-            types.append(named or _from_like(step, inputs) or first_float)
-    return types
+            types.append(named or _from_like(operator[0], inputs) or first_float)
+    return tuple(types)
 
 
 def declared_types(program: Program, given: dict[str, str | None]) -> dict[str, str | None]:
@@ -131,11 +139,11 @@ def _named(step: OnnxStep) -> str | None:
     return _of_value(value) if step.op == "ConstantOfShape" and value is not None else None
 
 
-def _from_like(step: OnnxStep, inputs: Sequence[str | None]) -> str | None:
+def _from_like(op: str, inputs: Sequence[str | None]) -> str | None:
     # RandomNormalLike, EyeLike and Bernoulli take their input's type unless an attribute names one.
-    if (step.op.endswith("Like") or step.op == "Bernoulli") and inputs:
+    if (op.endswith("Like") or op == "Bernoulli") and inputs:
         return inputs[0]
-    return "float32" if step.op == "ConstantOfShape" else None
+    return "float32" if op == "ConstantOfShape" else None
 
 
 def _of_value(value: Any) -> str | None:  # noqa: ANN401

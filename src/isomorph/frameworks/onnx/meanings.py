@@ -8,10 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.frameworks.onnx.meanings_fused import fused_meanings
 from isomorph.frameworks.onnx.meanings_movement import MOVEMENT
 from isomorph.frameworks.onnx.meanings_windows import WINDOWS
 from isomorph.proof import spelling as spell
 from isomorph.proof.calls import Call, Meaning, Meanings
+from isomorph.proof.shared_meanings import (
+    absolute,
+    binary,
+    chosen,
+    combined,
+    compared,
+    identity,
+    logical,
+    one,
+    unary,
+)
+from isomorph.proof.spelled_einsum import einsum
 from isomorph.proof.term import NoMeaningError, Term
 
 if TYPE_CHECKING:
@@ -29,37 +42,13 @@ _TOTAL_NAMES = {
 _LARGEST = float(np.finfo(np.float32).max)
 
 
-def _unary(name: str) -> Meaning:
-    def meaning(call: Call) -> Sequence[Term]:
-        call.only(1)
-        return (spell.unary(call.terms, name, call.x()),)
-
-    return meaning
-
-
-def _binary(name: str) -> Meaning:
-    """Sums and products of floats; of integers, unknown functions of their type."""
-
-    def meaning(call: Call) -> Sequence[Term]:
-        call.only(2)
-        t, a, b = call.terms, call.x(0), call.x(1)
-        if a.is_float and b.is_float:
-            return (getattr(t, name)(a, b),)
-        if a.dtype != b.dtype:
-            raise NoMeaningError(f"operands of types {a.dtype} and {b.dtype}")
-        return (t.function(f"int {name}", (a, b), commutes=name in ("add", "mul")),)
-
-    return meaning
-
-
-def _one(function: Callable[[Call, Term], Term]) -> Meaning:
-    def meaning(call: Call) -> Sequence[Term]:
-        call.only(1)
-        if not call.x().is_float:
-            raise NoMeaningError(f"{call.node.op} of {call.x().dtype}")
-        return (function(call, call.x()),)
-
-    return meaning
+def _quotient(call: Call) -> Sequence[Term]:
+    """Of floats a quotient; of whole numbers an unknown function, as its rounding is ONNX's own."""
+    a, b = call.x(0), call.x(1)
+    if a.is_float or b.is_float or a.dtype != b.dtype:
+        return (combined(call, "div"),)
+    call.only(2)
+    return (call.terms.function("int div", (a, b)),)
 
 
 def _number(call: Call, name: str, default: float, dtype: str) -> Term:
@@ -72,24 +61,6 @@ def _many(name: str) -> Meaning:
         for place in range(1, call.count):
             found = getattr(call.terms, name)(found, call.x(place))
         return (found,)
-
-    return meaning
-
-
-def _compared(name: str, *, turned: bool = False) -> Meaning:
-    def meaning(call: Call) -> Sequence[Term]:
-        call.only(2)
-        a, b = (call.x(1), call.x(0)) if turned else (call.x(0), call.x(1))
-        return (spell.compare(call.terms, name, a, b),)
-
-    return meaning
-
-
-def _logical(name: str) -> Meaning:
-    def meaning(call: Call) -> Sequence[Term]:
-        if any(each.dtype != "bool" for each in call.all()):
-            raise NoMeaningError(f"{name} of numbers")
-        return (call.terms.function(name, call.all(), dtype="bool", commutes=name != "not"),)
 
     return meaning
 
@@ -128,11 +99,6 @@ def _softmax(function: Callable[..., Term]) -> Meaning:
         return (t.reshape(function(t, flat, 1), x.shape),)
 
     return meaning
-
-
-def _identity(call: Call) -> Sequence[Term]:
-    call.only(1)
-    return (call.x(),)
 
 
 def _cast(call: Call) -> Sequence[Term]:
@@ -281,10 +247,20 @@ def _hard_sigmoid(call: Call, x: Term) -> Term:
 
 
 def _hard_swish(call: Call, x: Term) -> Term:
-    """The tensor times max(0, min(1, x/6 + 1/2))."""
-    t = call.terms
-    sixth = call.implied.term(t, 1.0 / 6.0, x.dtype)
-    return t.mul(x, spell.hard_sigmoid(t, x, sixth, t.number(0.5, x.dtype)))
+    return call.terms.mul(x, spell.hard_gate(call.terms, call.implied, x))
+
+
+def _is_nan(call: Call) -> Sequence[Term]:
+    """Nowhere, of a tensor that is finite for all finite inputs."""
+    call.only(1)
+    t, x = call.terms, call.x()
+    if x.finite:
+        return (t.constant(np.zeros(x.shape, bool), "bool"),)
+    return (t.function("isnan", (x,), dtype="bool"),)
+
+
+def _einsum(call: Call) -> Sequence[Term]:
+    return (einsum(call.terms, str(call.needs("equation")), call.all()),)
 
 
 def _cumulative_sum(call: Call) -> Sequence[Term]:
@@ -315,30 +291,26 @@ def _sum_square(t: Any, x: Term, axes: Sequence[int], *, kept: bool) -> Term:  #
     return spell.total(t, t.mul(x, x), axes, kept=kept)
 
 
-def _absolute(call: Call, x: Term) -> Term:
-    return call.terms.maximum(x, call.terms.neg(x))
-
-
 SPELLED: dict[str, Meaning] = {
-    **{name: _unary(word) for name, word in {**_PARTIAL_NAMES, **_TOTAL_NAMES}.items()},
-    **{name: _binary(word) for name, word in (("Add", "add"), ("Sub", "sub"), ("Mul", "mul"))},
-    "Div": _binary("div"),
-    "Neg": _one(lambda call, x: call.terms.neg(x)),
-    "Abs": _one(_absolute),
-    "Reciprocal": _one(lambda call, x: call.terms.inverse(x)),
-    "Relu": _one(lambda call, x: spell.relu(call.terms, x)),
-    "Sigmoid": _one(lambda call, x: spell.sigmoid(call.terms, x)),
-    "Swish": _one(
+    **{name: unary(word) for name, word in {**_PARTIAL_NAMES, **_TOTAL_NAMES}.items()},
+    **{name: binary(word) for name, word in (("Add", "add"), ("Sub", "sub"), ("Mul", "mul"))},
+    "Div": _quotient,
+    "Neg": one(lambda call, x: call.terms.neg(x)),
+    "Abs": one(absolute),
+    "Reciprocal": one(lambda call, x: call.terms.inverse(x)),
+    "Relu": one(lambda call, x: spell.relu(call.terms, x)),
+    "Sigmoid": one(lambda call, x: spell.sigmoid(call.terms, x)),
+    "Swish": one(
         lambda call, x: call.terms.mul(
             x, spell.sigmoid(call.terms, call.terms.mul(x, _number(call, "alpha", 1.0, x.dtype)))
         )
     ),
-    "HardSigmoid": _one(_hard_sigmoid),
-    "HardSwish": _one(_hard_swish),
-    "LeakyRelu": _one(
+    "HardSigmoid": one(_hard_sigmoid),
+    "HardSwish": one(_hard_swish),
+    "LeakyRelu": one(
         lambda call, x: spell.leaky_relu(call.terms, x, _number(call, "alpha", 0.01, x.dtype))
     ),
-    "Elu": _one(lambda call, x: spell.elu(call.terms, x, float(call.attr("alpha", 1.0)))),
+    "Elu": one(lambda call, x: spell.elu(call.terms, x, float(call.attr("alpha", 1.0)))),
     "PRelu": _prelu,
     "Gelu": _gelu,
     "Pow": _power,
@@ -346,19 +318,19 @@ SPELLED: dict[str, Meaning] = {
     "Min": _many("minimum"),
     "Sum": _many("add"),
     "Clip": _clip,
-    "Less": _compared("less"),
-    "Greater": _compared("less", turned=True),
-    "LessOrEqual": _compared("less_equal"),
-    "GreaterOrEqual": _compared("less_equal", turned=True),
-    "Equal": _compared("equal"),
-    "Not": _logical("not"),
-    "And": _logical("and"),
-    "Or": _logical("or"),
-    "Xor": _logical("xor"),
-    "Where": lambda call: (spell.where(call.terms, call.x(0), call.x(1), call.x(2)),),
+    "Less": compared("less"),
+    "Greater": compared("less", turned=True),
+    "LessOrEqual": compared("less_equal"),
+    "GreaterOrEqual": compared("less_equal", turned=True),
+    "Equal": compared("equal"),
+    "Not": logical("not"),
+    "And": logical("and"),
+    "Or": logical("or"),
+    "Xor": logical("xor"),
+    "Where": chosen,
     "Cast": _cast,
     "CastLike": _cast_like,
-    "Identity": _identity,
+    "Identity": identity,
     "Dropout": _dropout,
     "MatMul": lambda call: (spell.matmul(call.terms, call.x(0), call.x(1)),),
     "Gemm": _gemm,
@@ -377,8 +349,11 @@ SPELLED: dict[str, Meaning] = {
     "ReduceSumSquare": _reduced(_sum_square),
     "CumSum": _cumulative_sum,
     "ArgMax": _argmax,
+    "Einsum": _einsum,
+    "IsNaN": _is_nan,
     **MOVEMENT,
     **WINDOWS,
+    **fused_meanings(_gemm),
 }
 
 MEANINGS = Meanings(
@@ -391,4 +366,4 @@ MEANINGS = Meanings(
     # Of training, of the random numbers of training, and of types of 8 bits, which are refused.
     ignored=frozenset({"momentum", "seed", "ratio", "saturate", "round_mode"}),
 )  # fmt: skip
-"""Of the standard domain; an operator of another domain has another native name, and no meaning."""
+"""Of the standard domain, and what ONNX Runtime fuses; other domains have no meaning."""

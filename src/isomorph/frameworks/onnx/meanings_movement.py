@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.proof.spelled_movement import mirrored
+from isomorph.proof.spelled_resize import linear_along, repeated_along
 from isomorph.proof.term import NoMeaningError, Term
 
 if TYPE_CHECKING:
@@ -165,6 +168,8 @@ def _pad(call: Call) -> Sequence[Term]:
         return (t.pad(x, before, after, t.reshape(fill, ())),)
     if mode not in ("reflect", "edge") or min(*before, *after) < 0:
         raise NoMeaningError(f"a border of mode {mode}")
+    if mode == "reflect":
+        return (mirrored(t, x, np.stack([before, after], axis=1), mode),)
     for axis, (low, high) in enumerate(zip(before, after, strict=True)):
         if low or high:
             places = np.pad(np.arange(x.shape[axis]), (low, high), mode=mode)
@@ -206,7 +211,51 @@ def _trilu(call: Call) -> Sequence[Term]:
     return (t.select(np.broadcast_to(mask, x.shape), x, zeros),)
 
 
+_WHOLE_RATIOS = {
+    ("asymmetric", "floor"),
+    ("half_pixel", "round_prefer_floor"),
+    ("half_pixel", "round_prefer_ceil"),
+    ("pytorch_half_pixel", "round_prefer_floor"),
+}
+"""Options by which a whole ratio repeats each element equally often."""
+
+
+def _resize(call: Call) -> Sequence[Term]:
+    """Linear, or nearest neighbors at whole ratios; of stretched axes, without other options."""
+    t, x = call.terms, call.x()
+    if call.opset.get("", 1) < 11:
+        raise NoMeaningError("a resize of an operator set without coordinates")
+    call.only(3, 4)
+    call.refuse("antialias", 0)
+    call.refuse("keep_aspect_ratio_policy", "stretch")
+    mode, nearest = call.attr("mode", "nearest"), call.attr("nearest_mode", "round_prefer_floor")
+    centers = call.attr("coordinate_transformation_mode", "half_pixel")
+    call.derived("cubic_coeff_a", "exclude_outside", "extrapolation_value")
+    stated = call.attr("axes")
+    axes = range(x.rank) if stated is None else [t.axis(x, int(axis)) for axis in stated]
+    scales = call.optional(2)
+    if call.optional(3) is not None:
+        sizes = call.ints(3)
+        ratios = [Fraction(n, x.shape[axis]) for axis, n in zip(axes, sizes, strict=True)]
+    elif scales is not None:
+        ratios = [Fraction(float(each)) for each in scales.value().reshape(-1)]
+        sizes = tuple(int(x.shape[a] * ratio) for a, ratio in zip(axes, ratios, strict=True))
+    else:
+        raise NoMeaningError("no sizes")
+    for axis, size, ratio in zip(axes, sizes, ratios, strict=True):
+        if size == x.shape[axis] and ratio == 1:
+            continue
+        if mode == "linear" and x.is_float:
+            x = linear_along(t, x, axis, size, scale=ratio, centers=centers)
+        elif mode == "nearest" and (centers, nearest) in _WHOLE_RATIOS:
+            x = repeated_along(t, x, axis, size, ratio)
+        else:
+            raise NoMeaningError(f"a resize by {mode}, {centers}, {nearest}")
+    return (x,)
+
+
 MOVEMENT: dict[str, Meaning] = {
+    "Resize": _resize,
     "Transpose": _transpose,
     "Reshape": _reshape,
     "Flatten": _flatten,

@@ -32,12 +32,8 @@ def _borders(
     if mode == "VALID":
         return [0] * spatial, [0] * spatial
     if mode in ("SAME_UPPER", "SAME_LOWER"):
-        before, after = [], []
-        for size, k, s, d in zip(x.shape[2:], kernel, strides, dilations, strict=True):
-            whole = max((math.ceil(size / s) - 1) * s + (k - 1) * d + 1 - size, 0)
-            small, large = whole // 2, whole - whole // 2
-            before.append(small if mode == "SAME_UPPER" else large)
-            after.append(large if mode == "SAME_UPPER" else small)
+        low, high = spell.same_border(x.shape[2:], kernel, strides, dilations)
+        before, after = (low, high) if mode == "SAME_UPPER" else (high, low)
         return before, after
     if mode != "NOTSET":
         raise NoMeaningError(f"auto_pad {mode}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from isomorph.frameworks.pytorch.in_place_effects import effects
 from isomorph.frameworks.pytorch.meanings_arguments import operands, scalar
@@ -12,6 +12,16 @@ from isomorph.frameworks.pytorch.meanings_movement import MOVEMENT
 from isomorph.frameworks.pytorch.meanings_windows import WINDOWS
 from isomorph.proof import spelling as spell
 from isomorph.proof.calls import Call, Meaning, Meanings
+from isomorph.proof.shared_meanings import (
+    absolute,
+    clipped,
+    extremum,
+    identity,
+    logical,
+    one,
+    reciprocal_root,
+    unary,
+)
 from isomorph.proof.term import NoMeaningError, Term
 
 _UNARY = {
@@ -20,24 +30,6 @@ _UNARY = {
     "tan": "tan", "sinh": "sinh", "cosh": "cosh", "atan": "atan", "asinh": "asinh",
     "floor": "floor", "ceil": "ceil", "round": "round", "sign": "sign",
 }  # fmt: skip
-
-
-def _unary(name: str) -> Meaning:
-    def meaning(call: Call) -> Sequence[Term]:
-        call.only(1)
-        return (spell.unary(call.terms, name, call.x()),)
-
-    return meaning
-
-
-def _one(function: Callable[[Call, Term], Term]) -> Meaning:
-    def meaning(call: Call) -> Sequence[Term]:
-        call.only(1)
-        if not call.x().is_float:
-            raise NoMeaningError(f"{call.node.op} of {call.x().dtype}")
-        return (function(call, call.x()),)
-
-    return meaning
 
 
 def _binary(name: str, *, turned: bool = False, scaled: bool = False) -> Meaning:
@@ -63,35 +55,14 @@ def _binary(name: str, *, turned: bool = False, scaled: bool = False) -> Meaning
     return meaning
 
 
-def _compared(name: str, *, turned: bool = False) -> Meaning:
+def _compared(name: str, *, turned: bool = False, negated: bool = False) -> Meaning:
     def meaning(call: Call) -> Sequence[Term]:
         a, b = operands(call)
         a, b = (b, a) if turned else (a, b)
-        return (spell.compare(call.terms, name, a, b),)
+        found = spell.compare(call.terms, name, a, b)
+        return (call.terms.function("not", (found,), dtype="bool") if negated else found,)
 
     return meaning
-
-
-def _logical(name: str) -> Meaning:
-    def meaning(call: Call) -> Sequence[Term]:
-        if any(each.dtype != "bool" for each in call.all()):
-            raise NoMeaningError(f"{name} of numbers")
-        return (call.terms.function(name, call.all(), dtype="bool", commutes=name != "not"),)
-
-    return meaning
-
-
-def _extremum(name: str) -> Meaning:
-    def meaning(call: Call) -> Sequence[Term]:
-        call.only(2)
-        return (getattr(call.terms, name)(call.x(0), call.x(1)),)
-
-    return meaning
-
-
-def _identity(call: Call) -> Sequence[Term]:
-    call.only(1)
-    return (call.x(),)
 
 
 def _dropout(call: Call) -> Sequence[Term]:
@@ -138,9 +109,7 @@ def _prelu(call: Call) -> Sequence[Term]:
 
 
 def _hard(call: Call, x: Term) -> Term:
-    t = call.terms
-    sixth = call.implied.term(t, 1.0 / 6.0, x.dtype)
-    return spell.hard_sigmoid(t, x, sixth, t.number(0.5, x.dtype))
+    return spell.hard_gate(call.terms, call.implied, x)
 
 
 def _softplus(call: Call, x: Term) -> Term:
@@ -185,12 +154,8 @@ def _masked_fill(call: Call) -> Sequence[Term]:
     return (spell.where(t, mask, fill, x),)
 
 
-def _absolute(call: Call, x: Term) -> Term:
-    return call.terms.maximum(x, call.terms.neg(x))
-
-
 _PLAIN: dict[str, Meaning] = {
-    **{f"{name}.default": _unary(word) for name, word in _UNARY.items()},
+    **{f"{name}.default": unary(word) for name, word in _UNARY.items()},
     **{f"add.{kind}": _binary("add", scaled=True) for kind in ("Tensor", "Scalar")},
     **{f"sub.{kind}": _binary("sub", scaled=True) for kind in ("Tensor", "Scalar")},
     **{f"rsub.{k}": _binary("sub", turned=True, scaled=False) for k in ("Tensor", "Scalar")},
@@ -200,37 +165,34 @@ _PLAIN: dict[str, Meaning] = {
     **{f"gt.{kind}": _compared("less", turned=True) for kind in ("Tensor", "Scalar")},
     **{f"le.{kind}": _compared("less_equal") for kind in ("Tensor", "Scalar")},
     **{f"ge.{kind}": _compared("less_equal", turned=True) for kind in ("Tensor", "Scalar")},
+    **{f"ne.{kind}": _compared("equal", negated=True) for kind in ("Tensor", "Scalar")},
     **{f"eq.{kind}": _compared("equal") for kind in ("Tensor", "Scalar")},
-    "logical_not.default": _logical("not"),
-    "logical_and.default": _logical("and"),
-    "logical_or.default": _logical("or"),
-    "bitwise_not.default": _logical("not"),
-    "bitwise_and.Tensor": _logical("and"),
-    "bitwise_or.Tensor": _logical("or"),
-    "__and__.Tensor": _logical("and"),
-    "__or__.Tensor": _logical("or"),
-    "maximum.default": _extremum("maximum"),
-    "minimum.default": _extremum("minimum"),
-    "max.other": _extremum("maximum"),
-    "min.other": _extremum("minimum"),
-    "neg.default": _one(lambda call, x: call.terms.neg(x)),
-    "abs.default": _one(_absolute),
-    "reciprocal.default": _one(lambda call, x: call.terms.inverse(x)),
-    "rsqrt.default": _one(lambda call, x: call.terms.inverse(spell.sqrt(call.terms, x))),
-    "square.default": _one(lambda call, x: call.terms.mul(x, x)),
-    "relu.default": _one(lambda call, x: spell.relu(call.terms, x)),
-    "relu6.default": _one(
-        lambda call, x: spell.clip(
-            call.terms, x, call.terms.number(0.0, x.dtype), call.terms.number(6.0, x.dtype)
-        )
-    ),
-    "sigmoid.default": _one(lambda call, x: spell.sigmoid(call.terms, x)),
-    "silu.default": _one(lambda call, x: spell.silu(call.terms, x)),
-    "hardsigmoid.default": _one(_hard),
-    "hardswish.default": _one(lambda call, x: call.terms.mul(x, _hard(call, x))),
-    "leaky_relu.default": _one(_leaky_relu),
-    "elu.default": _one(_elu),
-    "softplus.default": _one(_softplus),
+    "logical_not.default": logical("not"),
+    "logical_and.default": logical("and"),
+    "logical_or.default": logical("or"),
+    "bitwise_not.default": logical("not"),
+    "bitwise_and.Tensor": logical("and"),
+    "bitwise_or.Tensor": logical("or"),
+    "__and__.Tensor": logical("and"),
+    "__or__.Tensor": logical("or"),
+    "maximum.default": extremum("maximum"),
+    "minimum.default": extremum("minimum"),
+    "max.other": extremum("maximum"),
+    "min.other": extremum("minimum"),
+    "neg.default": one(lambda call, x: call.terms.neg(x)),
+    "abs.default": one(absolute),
+    "reciprocal.default": one(lambda call, x: call.terms.inverse(x)),
+    "rsqrt.default": one(reciprocal_root),
+    "square.default": one(lambda call, x: call.terms.mul(x, x)),
+    "relu.default": one(lambda call, x: spell.relu(call.terms, x)),
+    "relu6.default": one(clipped(0.0, 6.0)),
+    "sigmoid.default": one(lambda call, x: spell.sigmoid(call.terms, x)),
+    "silu.default": one(lambda call, x: spell.silu(call.terms, x)),
+    "hardsigmoid.default": one(_hard),
+    "hardswish.default": one(lambda call, x: call.terms.mul(x, _hard(call, x))),
+    "leaky_relu.default": one(_leaky_relu),
+    "elu.default": one(_elu),
+    "softplus.default": one(_softplus),
     "prelu.default": _prelu,
     "pow.Tensor_Scalar": _power,
     "pow.Tensor_Tensor": _power,
@@ -245,13 +207,15 @@ _PLAIN: dict[str, Meaning] = {
     "masked_fill.Scalar": _masked_fill,
     "masked_fill.Tensor": _masked_fill,
     "to.dtype": _cast,
+    "to.dtype_layout": _cast,
+    "to.device": _cast,
     "_to_copy.default": _cast,
     "dropout.default": _dropout,
     "feature_dropout.default": _dropout,
     "matmul.default": lambda call: (spell.matmul(call.terms, call.x(0), call.x(1)),),
     "mm.default": lambda call: (call.terms.matmul(call.x(0), call.x(1)),),
     "bmm.default": lambda call: (call.terms.matmul(call.x(0), call.x(1)),),
-    **{f"{name}.default": _identity for name in ("alias", "detach", "clone", "contiguous",
+    **{f"{name}.default": identity for name in ("alias", "detach", "clone", "contiguous",
                                                  "lift_fresh_copy")},
     **LAYERS,
     **MOVEMENT,
@@ -282,7 +246,8 @@ MEANINGS = Meanings(
                      "ones_like.default", "zeros_like.default", "tril.default", "triu.default",
                      "eye.default", "new_zeros.default", "new_ones.default", "new_full.default",
                      "linspace.default", "floor_divide.default", "remainder.Scalar",
-                     "lift_fresh_copy.default", "repeat_interleave.self_int")
+                     "lift_fresh_copy.default", "repeat_interleave.self_int", "gather.default",
+                     "index.Tensor", "diff.default")
     ),
     never_folded=frozenset(
         f"aten.{name}.default"

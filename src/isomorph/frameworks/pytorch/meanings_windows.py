@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from isomorph.proof import spelled_windows as spell
 from isomorph.proof import spelling
 from isomorph.proof.movement import windows
+from isomorph.proof.spelled_resize import linear_along, repeated_along
 from isomorph.proof.term import NoMeaningError, Term
 
 if TYPE_CHECKING:
@@ -36,9 +38,17 @@ def _conv(call: Call) -> Sequence[Term]:
     call.only(2, 3)
     x, weight = call.x(0), call.x(1)
     spatial = weight.rank - 2
-    if x.rank != weight.rank or isinstance(call.attr("padding"), str):
-        raise NoMeaningError("a tensor without a batch, or a border by a word")
+    if x.rank != weight.rank:
+        raise NoMeaningError("a tensor without a batch")
     strides, dilations = (_sizes(call, name, spatial) for name in ("stride", "dilation"))
+    if isinstance(call.attr("padding"), str):
+        before, after = _border_by_word(call, weight.shape[2:], strides, dilations)
+        return (
+            spell.convolution(
+                call.terms, x, weight, call.optional(2), strides=strides, dilations=dilations,
+                before=before, after=after, groups=int(call.needs("groups")),
+            ),
+        )  # fmt: skip
     border = _sizes(call, "padding", spatial)
     added = call.attr("output_padding", ())
     if any(added) and not call.attr("transposed", False):
@@ -51,6 +61,19 @@ def _conv(call: Call) -> Sequence[Term]:
             before=border, after=border, groups=int(call.needs("groups")),
         ),
     )  # fmt: skip
+
+
+def _border_by_word(
+    call: Call, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """``valid`` has none; with ``same``, the result is as large as the tensor."""
+    word = call.needs("padding")
+    if word == "valid":
+        return [0] * len(kernel), [0] * len(kernel)
+    if word != "same" or any(each != 1 for each in strides):
+        raise NoMeaningError(f"padding {word}")
+    whole = [(k - 1) * d for k, d in zip(kernel, dilations, strict=True)]
+    return [each // 2 for each in whole], [each - each // 2 for each in whole]
 
 
 def _transposed(
@@ -167,10 +190,44 @@ def _adaptive(spatial: int) -> Meaning:
     return meaning
 
 
+def _upsampled(spatial: int, *, linear: bool) -> Meaning:
+    def meaning(call: Call) -> Sequence[Term]:
+        call.only(1)
+        t, x = call.terms, call.x()
+        if x.rank != spatial + 2:
+            raise NoMeaningError("a tensor without a batch")
+        stated, factors = call.attr("output_size"), call.attr("scale_factors")
+        corners = bool(call.attr("align_corners", False))
+        old = x.shape[2:]
+        if factors is not None and stated is None:
+            ratios = [Fraction(float(each)) for each in factors]
+            sizes = [int(n * ratio) for n, ratio in zip(old, ratios, strict=True)]
+        elif stated is not None and factors is None:
+            sizes = [int(each) for each in stated]
+            ratios = [Fraction(size, n) for size, n in zip(sizes, old, strict=True)]
+        else:
+            raise NoMeaningError("sizes and factors together")
+        for axis, (size, ratio) in enumerate(zip(sizes, ratios, strict=True), start=2):
+            if linear:
+                centers = "align_corners" if corners else "half_pixel"
+                x = linear_along(t, x, axis, size, scale=ratio, centers=centers)
+            else:
+                x = repeated_along(t, x, axis, size, ratio)
+        return (x,)
+
+    return meaning
+
+
 WINDOWS: dict[str, Meaning] = {
+    "upsample_linear1d.vec": _upsampled(1, linear=True),
+    "upsample_bilinear2d.vec": _upsampled(2, linear=True),
+    "upsample_nearest1d.vec": _upsampled(1, linear=False),
+    "upsample_nearest2d.vec": _upsampled(2, linear=False),
     "conv1d.default": _conv,
     "conv2d.default": _conv,
     "conv3d.default": _conv,
+    "conv1d.padding": _conv,
+    "conv2d.padding": _conv,
     "convolution.default": _conv,
     "conv_transpose1d.default": _conv_transpose,
     "conv_transpose2d.input": _conv_transpose,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from isomorph.core.subgraph import Piece
     from isomorph.core.trace import Arrays
     from isomorph.frameworks.tensorflow.model import TfModel
+    from isomorph.proof.calls import Meanings
 
 _NEEDED_FOR = "framework 'tensorflow'"
 _ZIP = b"PK\x03\x04"
@@ -48,6 +49,12 @@ class TensorflowFramework:
     keeps_metadata = False
     keeps_float = False
     operator_tables = TABLES
+
+    def meanings(self) -> Meanings:
+        """The graph operators that have a meaning, for proofs."""
+        from isomorph.frameworks.tensorflow.meanings import MEANINGS
+
+        return MEANINGS
 
     def sniff(self, path: Path, head: bytes) -> bool:
         """A SavedModel folder, a Keras archive, an HDF5 file or a graph, by content."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Arrays
     from isomorph.frameworks.tflite.program import TfliteProgram
     from isomorph.frameworks.tflite.read import LoadedModel
+    from isomorph.proof.calls import Meanings
 
 _HEAD = 64 << 10
 
@@ -42,6 +43,12 @@ class TfliteFramework:
     def claims(self, source: Any) -> bool:  # noqa: ANN401
         """The bytes of a flatbuffer, as a converter returns them."""
         return isinstance(source, (bytes, bytearray)) and looks_like_model(bytes(source[:_HEAD]))
+
+    def meanings(self) -> Meanings:
+        """The float operators that have a meaning, for proofs."""
+        from isomorph.frameworks.tflite.meanings import MEANINGS
+
+        return MEANINGS
 
     def hand_over(self, source: Any, example: Mapping[str, Any], folder: Path) -> Path:  # noqa: ANN401
         """Write the bytes to a file for a worker; nothing is traced, so no example is used."""

@@ -1,0 +1,228 @@
+"""Movement of elements by its definition, for every framework alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.proof.term import NoMeaningError, Term
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+    from isomorph.proof.terms import Terms
+
+
+def squeezed(t: Terms, x: Term, axes: Sequence[int]) -> Term:
+    """Without these axes, which must be of size 1; without all of that size if none is given."""
+    places = {t.axis(x, axis) for axis in axes} or {at for at, n in enumerate(x.shape) if n == 1}
+    if any(x.shape[at] != 1 for at in places):
+        raise NoMeaningError("an axis that is not of size 1")
+    return t.reshape(x, [n for at, n in enumerate(x.shape) if at not in places])
+
+
+def unsqueezed(t: Terms, x: Term, axis: int) -> Term:
+    """With a new axis of size 1 at this place of the result."""
+    if not -x.rank - 1 <= axis <= x.rank:
+        raise NoMeaningError("an axis that the result has not")
+    at = axis % (x.rank + 1)
+    return t.reshape(x, (*x.shape[:at], 1, *x.shape[at:]))
+
+
+def parts(t: Terms, x: Term, axis: int, sizes: Sequence[int]) -> list[Term]:
+    """Consecutive parts of one axis; one size may be -1 and takes what is left."""
+    axis, sizes = t.axis(x, axis), [int(size) for size in sizes]
+    if sizes.count(-1) == 1:
+        sizes[sizes.index(-1)] = x.shape[axis] - sum(size for size in sizes if size != -1)
+    if sum(sizes) != x.shape[axis] or min(sizes) < 0:
+        raise NoMeaningError("parts that do not add up")
+    starts = np.cumsum([0, *sizes[:-1]])
+    return [t.slice(x, axis, int(at), n) for at, n in zip(starts, sizes, strict=True)]
+
+
+def equal_parts(t: Terms, x: Term, axis: int, count: int) -> list[Term]:
+    """So many parts of one size."""
+    place = t.axis(x, axis)
+    if count < 1 or x.shape[place] % count:
+        raise NoMeaningError("parts that do not add up")
+    return parts(t, x, place, [x.shape[place] // count] * count)
+
+
+def stacked(t: Terms, given: Sequence[Term], axis: int) -> Term:
+    """Tensors side by side along a new axis."""
+    rank = given[0].rank + 1
+    if not -rank <= axis < rank:
+        raise NoMeaningError("an axis that the result has not")
+    return t.concat([unsqueezed(t, x, axis % rank) for x in given], axis % rank)
+
+
+def unstacked(t: Terms, x: Term, axis: int) -> list[Term]:
+    """The slices of one axis, each without it."""
+    place = t.axis(x, axis)
+    shape = (*x.shape[:place], *x.shape[place + 1 :])
+    return [t.reshape(t.slice(x, place, at, 1), shape) for at in range(x.shape[place])]
+
+
+def repeated(t: Terms, x: Term, times: Sequence[int]) -> Term:
+    """Laid side by side, so often along each axis."""
+    if len(times) != x.rank or min(times, default=1) < 1:
+        raise NoMeaningError("repetitions that do not fit")
+    for axis, count in enumerate(times):
+        x = t.concat([x] * count, axis)
+    return x
+
+
+def picked(t: Terms, x: Term, indices: Term, axis: int) -> Term:
+    """Elements of one axis at indices of which none may be negative."""
+    if indices.op != "constant":
+        return t.lookup(x, indices, axis)
+    places = indices.value()
+    if places.size and places.min() < 0:
+        raise NoMeaningError("a negative index")
+    return t.take(x, axis, places)
+
+
+def bordered(t: Terms, x: Term, widths: Array, fill: Term | None) -> Term:
+    """With a border of zeros or of one number; ``widths`` has a row for each axis."""
+    rows = np.asarray(widths, np.int64).reshape(-1, 2)
+    if len(rows) != x.rank or rows.min(initial=0) < 0:
+        raise NoMeaningError("a border that does not fit")
+    value = t.constant(np.zeros(()), x.dtype) if fill is None else t.reshape(fill, ())
+    return t.pad(x, rows[:, 0].tolist(), rows[:, 1].tolist(), value)
+
+
+def mirrored(t: Terms, x: Term, widths: Array, mode: str) -> Term:
+    """With a border of its own reflection, by NumPy's ``reflect`` or ``symmetric``."""
+    rows = np.asarray(widths, np.int64).reshape(-1, 2)
+    least = 1 if mode == "reflect" else 0
+    for axis, (low, high) in enumerate(rows):
+        if min(low, high) < 0 or max(low, high) > x.shape[axis] - least:
+            raise NoMeaningError("a reflection that is wider than its tensor")
+        if low or high:
+            x = t.take(x, axis, np.pad(np.arange(x.shape[axis]), (low, high), mode=mode))  # type: ignore[call-overload]
+    return x
+
+
+def part(t: Terms, x: Term, begin: Sequence[int], size: Sequence[int]) -> Term:
+    """``size`` elements from ``begin`` on along every axis; -1 takes all that is left."""
+    if len(begin) != x.rank or len(size) != x.rank:
+        raise NoMeaningError("bounds that do not fit")
+    for axis, (start, count) in enumerate(zip(begin, size, strict=True)):
+        left = x.shape[axis] - start
+        if count < -1 or start < 0 or (left if count == -1 else count) > left:
+            raise NoMeaningError("a slice beyond its axis")
+        x = t.slice(x, axis, start, left if count == -1 else count)
+    return x
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StridedSlice:
+    """TensorFlow's slice: bit k of a mask is about entry k of the bounds.
+
+    ``begins`` and ``ends`` ignore a bound, ``ellipsis`` stands for all axes that have no entry,
+    ``news`` makes an axis of size 1, and ``shrinks`` takes one element and drops the axis.
+    """
+
+    begin: Sequence[int]
+    end: Sequence[int]
+    strides: Sequence[int]
+    begins: int = 0
+    ends: int = 0
+    ellipsis: int = 0
+    news: int = 0
+    shrinks: int = 0
+
+    def of(self, t: Terms, x: Term) -> Term:
+        """The slice of a tensor."""
+        count = len(self.begin)
+        if len(self.end) != count or len(self.strides) != count or self.ellipsis.bit_count() > 1:
+            raise NoMeaningError("bounds that do not fit")
+        axis = 0
+        shape: list[int] = []
+        explicit = sum(not (self.news | self.ellipsis) >> at & 1 for at in range(count))
+        for at in range(count):
+            if self.ellipsis >> at & 1:
+                whole = x.rank - explicit
+                shape += x.shape[axis : axis + whole]
+                axis += whole
+            elif self.news >> at & 1:
+                shape.append(1)
+            else:
+                x, kept = self._along(t, x, axis, at)
+                shape += [] if kept is None else [kept]
+                axis += 1
+        return t.reshape(x, (*shape, *x.shape[axis:]))
+
+    def _along(self, t: Terms, x: Term, axis: int, at: int) -> tuple[Term, int | None]:
+        """One axis of the slice, and its size, or None where it is dropped."""
+        size, step = x.shape[t.axis(x, axis)], self.strides[at]
+        if self.shrinks >> at & 1:
+            place = self.begin[at] + (size if self.begin[at] < 0 else 0)
+            if step < 1 or self.begins >> at & 1 or not 0 <= place < size:
+                raise NoMeaningError("an element beyond its axis")
+            return t.slice(x, axis, place, 1), None
+        if not step:
+            raise NoMeaningError("a step of zero")
+        first = None if self.begins >> at & 1 else self.begin[at]
+        last = None if self.ends >> at & 1 else self.end[at]
+        kept = range(size)[slice(first, last, step)]
+        return t.slice(x, axis, kept[0] if kept else 0, len(kept), step), len(kept)
+
+
+def depth_to_space(t: Terms, x: Term, block: int) -> Term:
+    """Blocks of channels, which stand last, become blocks of pixels."""
+    n, h, w, c = x.shape
+    if block < 1 or c % (block * block):
+        raise NoMeaningError("blocks that do not fit")
+    y = t.reshape(x, (n, h, w, block, block, c // (block * block)))
+    y = t.transpose(y, (0, 1, 3, 2, 4, 5))
+    return t.reshape(y, (n, h * block, w * block, c // (block * block)))
+
+
+def space_to_depth(t: Terms, x: Term, block: int) -> Term:
+    """Blocks of pixels become blocks of channels, which stand last."""
+    n, h, w, c = x.shape
+    if block < 1 or h % block or w % block:
+        raise NoMeaningError("blocks that do not fit")
+    y = t.reshape(x, (n, h // block, block, w // block, block, c))
+    y = t.transpose(y, (0, 1, 3, 2, 4, 5))
+    return t.reshape(y, (n, h // block, w // block, c * block * block))
+
+
+def space_to_batch(t: Terms, x: Term, block: Sequence[int], widths: Array) -> Term:
+    """Padded, then every block of pixels spread over the batch."""
+    rank = len(block)
+    rest = x.rank - 1 - rank
+    edges = np.asarray(widths, np.int64).reshape(-1, 2)
+    x = bordered(t, x, np.concatenate([[[0, 0]], edges, np.zeros((rest, 2), np.int64)]), None)
+    if min(block) < 1 or any(n % b for n, b in zip(x.shape[1 : 1 + rank], block, strict=True)):
+        raise NoMeaningError("blocks that do not fit")
+    cells = [n // b for n, b in zip(x.shape[1 : 1 + rank], block, strict=True)]
+    pairs = [each for pair in zip(cells, block, strict=True) for each in pair]
+    y = t.reshape(x, (x.shape[0], *pairs, *x.shape[1 + rank :]))
+    inner, outer = range(2, 2 + 2 * rank, 2), range(1, 1 + 2 * rank, 2)
+    y = t.transpose(y, (*inner, 0, *outer, *range(1 + 2 * rank, y.rank)))
+    return t.reshape(y, (math.prod(block) * x.shape[0], *cells, *x.shape[1 + rank :]))
+
+
+def batch_to_space(t: Terms, x: Term, block: Sequence[int], crops: Array) -> Term:
+    """The way back, then cropped."""
+    rank = len(block)
+    if min(block) < 1 or x.shape[0] % math.prod(block):
+        raise NoMeaningError("blocks that do not fit")
+    batch = x.shape[0] // math.prod(block)
+    y = t.reshape(x, (*block, batch, *x.shape[1:]))
+    order = [rank]
+    for axis in range(rank):
+        order += [rank + 1 + axis, axis]
+    y = t.transpose(y, (*order, *range(1 + 2 * rank, y.rank)))
+    whole = [n * b for n, b in zip(x.shape[1 : 1 + rank], block, strict=True)]
+    y = t.reshape(y, (batch, *whole, *x.shape[1 + rank :]))
+    for axis, (low, high) in enumerate(np.asarray(crops, np.int64).reshape(-1, 2)):
+        if min(low, high) < 0:
+            raise NoMeaningError("crops that do not fit")
+        y = t.slice(y, 1 + axis, int(low), whole[axis] - int(low) - int(high))
+    return y

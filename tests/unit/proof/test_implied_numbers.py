@@ -1,0 +1,37 @@
+"""Which stated numbers an operator's implied number is taken as."""
+
+import math
+
+import numpy as np
+import pytest
+
+from isomorph.proof.implied_numbers import ImpliedNumbers
+from isomorph.proof.terms import Terms
+
+UNIT = 2.0**-24
+NUMBER = 1.0 / math.sqrt(48.0)
+
+
+def stated(number: float, other: float, own: float | None = None) -> bool:
+    """Whether ``number`` is taken as the other side states it."""
+    numbers = ImpliedNumbers(own=() if own is None else (own,), other=(other,))
+    numbers.term(Terms(), number, "float32")
+    return bool(numbers.assumed)
+
+
+@pytest.mark.parametrize(("form", "off"), [(lambda c: c, 4), (math.sqrt, 4), (lambda c: 1 / c, 4)])
+def test_a_number_may_be_off_by_the_roundings_of_its_steps_in_every_form(form, off):
+    assert stated(NUMBER, form(NUMBER) * (1 + 0.99 * off * UNIT))
+    assert not stated(NUMBER, form(NUMBER) * (1 + 1.01 * off * UNIT))
+
+
+def test_what_float32_computes_step_by_step_is_within_it():
+    for size in range(2, 400):
+        number = 1.0 / math.sqrt(size)
+        single = np.float32(1.0) / np.sqrt(np.float32(size))
+        assert stated(number, float(single))
+        assert stated(number, float(np.sqrt(single)))
+
+
+def test_a_number_that_the_own_side_states_is_not_replaced():
+    assert not stated(NUMBER, float(np.float32(NUMBER)), own=float(np.float32(NUMBER)))
