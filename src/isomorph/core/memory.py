@@ -22,12 +22,40 @@ _lock = threading.Lock()
 _builders: list[bool] = []
 _threshold: int | None = None
 """The size from which on a block has pages of its own, in a process that chose it."""
+_mapped = _unraised = 0
+"""Bytes of mapped files, and the limit of this process before it was raised for them."""
+
+
+def memory_limit() -> int | None:
+    """Bytes that this process may hold of its own, without mapped files; None: no limit."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
+    if limit == resource.RLIM_INFINITY:
+        return None
+    return _unraised if _mapped else limit
 
 
 def share_of_memory(most: int) -> int:
     """An eighth of what this process may hold, and never more than ``most`` bytes."""
-    limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
-    return most if limit == resource.RLIM_INFINITY else max(1, min(most, limit // _SHARE))
+    limit = memory_limit()
+    return most if limit is None else max(1, min(most, limit // _SHARE))
+
+
+def count_mapped(size: int) -> None:
+    """Raise the limit of this process by files that a library maps; lower it if negative.
+
+    A private mapping that could be written to counts as memory of the process, though its pages are
+    those of the file until somebody writes to them.
+    """
+    global _mapped, _unraised  # noqa: PLW0603 - the limit is one of the whole process
+    with _lock:
+        soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        if soft == resource.RLIM_INFINITY:
+            return
+        _unraised = _unraised if _mapped else soft
+        _mapped += size
+        raised = _unraised + _mapped
+        soft = raised if hard == resource.RLIM_INFINITY else min(raised, hard)
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
 def give_back() -> None:

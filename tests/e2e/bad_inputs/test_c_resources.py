@@ -172,9 +172,9 @@ def test_c05_worker_that_ignores_sigterm(isomorph, tmp_path):
     """It is killed, and so is what it started: the harness looks for survivors."""
     (tmp_path / "traps.py").write_text(_TRAPS)
     ran = isomorph(
-        "check", "traps:stubborn", "--trust", "--timeout", "15", makes=["__pycache__"], within=90
+        "check", "traps:stubborn", "--trust", "--timeout", "6", makes=["__pycache__"], within=90
     )
-    ran.refused("VALIDATION_TIMEOUT", exit_code=3, mentions=("15 s",))
+    ran.refused("VALIDATION_TIMEOUT", exit_code=3, mentions=("6 s",))
 
 
 def test_c06_a_gigabyte_on_stderr(isomorph, tmp_path):
@@ -296,7 +296,8 @@ def test_c11_more_than_two_gigabytes_of_weights(isomorph, tmp_path):
     made = model(nodes, [value("i", [3], INT64)], [value("y", [3, columns])], [table])
     save(tmp_path / "m.onnx", made)
     np.savez(tmp_path / "i.npz", i=np.array([0, 9, rows - 1]))
-    words = ["m.onnx", "--inputs", "i.npz"]
+    # Mapped files are not memory of the process: half of their size is more than enough.
+    words = ["m.onnx", "--inputs", "i.npz", "--memory", "1GiB"]
     checked = isomorph("check", *words, "--format", "json", peak=LARGE, within=110)
     assert checked.exit == 0
     (output,) = checked.report["outputs"]

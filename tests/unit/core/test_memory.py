@@ -116,3 +116,30 @@ def test_the_collector_rests_while_something_is_built_and_is_then_as_it_was():
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+# A limit can be lowered but not raised again beyond the hard one, so a process of its own does it.
+MAPPED = """
+import resource
+from isomorph.core.memory import count_mapped, memory_limit, share_of_memory
+GIB = 1 << 30
+def soft():
+    return resource.getrlimit(resource.RLIMIT_DATA)[0]
+if soft() == resource.RLIM_INFINITY:
+    count_mapped(GIB)
+    assert (memory_limit(), soft()) == (None, resource.RLIM_INFINITY)
+resource.setrlimit(resource.RLIMIT_DATA, (8 * GIB, 20 * GIB))
+assert (memory_limit(), share_of_memory(4 * GIB)) == (8 * GIB, GIB)
+count_mapped(8 * GIB)
+assert (soft(), memory_limit(), share_of_memory(4 * GIB)) == (16 * GIB, 8 * GIB, GIB)
+count_mapped(-8 * GIB)
+assert (soft(), memory_limit()) == (8 * GIB, 8 * GIB)
+count_mapped(16 * GIB)
+assert (soft(), memory_limit()) == (20 * GIB, 8 * GIB)
+count_mapped(-16 * GIB)
+assert (soft(), memory_limit()) == (8 * GIB, 8 * GIB)
+"""
+
+
+def test_mapped_files_raise_the_limit_and_no_share_of_it():
+    subprocess.run([sys.executable, "-c", MAPPED], check=True, timeout=60)

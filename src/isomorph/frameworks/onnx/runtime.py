@@ -210,6 +210,8 @@ class OnnxSession:
             "optimization": settings.words["optimization"],
             "opened from": self._deployed.origin,
         }
+        if not self._deployed.packs:
+            facts["weights"] = "read from their files; packed copies would not fit into memory"
         if any(spec.dtype == "float16" for spec in self._model.graph.tensors.values()):
             facts["float16"] = (
                 "nodes without a float16 kernel are computed in float32, and such neighbors "
