@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from isomorph.checking.prepare import PreparedPair
     from isomorph.core.report import Binding
     from isomorph.localize.locate import Located
+    from isomorph.localize.weight_findings import ComparedWeights
     from isomorph.measure.evaluated_model import EvaluatedModel
 
 _OTHER_ORDER = "the outputs are in another order"
@@ -105,6 +106,8 @@ def study_loss(
     terms: Terms,
     kind: InputKind,
     earlier: LossStudy,
+    *,
+    weights: ComparedWeights,
 ) -> LossStudy:
     """Judge a loss of precision by its nodes, where the size of the loss does not decide.
 
@@ -119,6 +122,7 @@ def study_loss(
         return result
     from isomorph.localize.locate import locate
     from isomorph.localize.quantization_faults import judge_losses
+    from isomorph.localize.unrounded_weights import compared_unrounded
 
     result = replace(result, studied=True)
     if beyond:
@@ -128,6 +132,9 @@ def study_loss(
         result = replace(result, comparison=comparison)
         if not all(doubtful(each, terms.false_alarm) for each in _divergent(comparison)):
             return result
+    unrounded = None if beyond else compared_unrounded(sides, comparison, terms, weights)
+    if unrounded is not None:
+        return replace(result, comparison=unrounded.judged(comparison), hidden=unrounded.located)
     pairs = [(pair.reference, pair.candidate) for pair in comparison.bindings]
     try:
         located = locate(comparison.as_stored(reference), candidate, pairs)

@@ -32,7 +32,10 @@ def judge_losses(comparison: Comparison, located: Located) -> Comparison:
     A loss within its budget becomes divergent if one node is. A loss beyond its budget, but not
     beyond doubt, becomes degraded if no such node explains it and nothing is unexplained.
     """
-    beyond = [each for each in located.chain.faults if each.share and _off(located.matcher, each)]
+    suspected = [each for each in located.chain.faults if each.share]
+    # Every one of them is held against its own draws: the same runs serve all.
+    located.matcher.candidate.draw_together([each.tensor for each in suspected], MANY_DRAWS)
+    beyond = [each for each in suspected if _off(located.matcher, each)]
     if located.chain.explained and not _reason_enough(comparison, beyond):
         return _as_degraded(comparison)
     graph = located.matcher.candidate.graph

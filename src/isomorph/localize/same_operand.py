@@ -52,13 +52,13 @@ class _Data:
         except ValueError:
             placed = low
         if not whole:
-            yield np.clip(placed, low, high)
+            yield np.asarray(np.clip(placed, low, high))
         for _ in range(OPERAND_PROBES):
             if whole:  # counts, masks and labels have no values between
                 picked = random.integers(len(seen), size=(1, *low.shape))
                 yield np.take_along_axis(seen, picked, axis=0)[0]
             else:
-                yield random.uniform(low, high)
+                yield np.asarray(random.uniform(low, high))
 
 
 def reads_same_data(

@@ -14,10 +14,10 @@ from isomorph.core.report import Experiment, Fact, Finding, FindingEffect, Findi
 from isomorph.localize.input_search import encoded
 from isomorph.localize.output_effect import ConstantEffect, Effect
 from isomorph.localize.weight_effect import ConstantExperiment
-from isomorph.match.constant_difference import ConstantDifference
+from isomorph.match.constant_difference import ConstantDifference, WeightComparison
 from isomorph.match.stored_weights import Weights
 from isomorph.match.structural_constants import Isolation
-from isomorph.match.weight_differences import constant_differences
+from isomorph.match.weight_differences import compared_weights
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -56,9 +56,14 @@ class ComparedWeights:
         return Weights.of(reference), Weights.of(candidate)
 
     @cached_property
+    def comparison(self) -> WeightComparison:
+        """The weights that differ, and what narrow ones were rounded from."""
+        return compared_weights(*self.sides)
+
+    @property
     def differences(self) -> tuple[ConstantDifference, ...]:
         """The weights that differ, in graph order."""
-        return tuple(constant_differences(*self.sides))
+        return self.comparison.differences
 
 
 def compared_constants(

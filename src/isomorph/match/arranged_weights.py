@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.ops import KEEPS_NUMBERS
 from isomorph.core.stated_numbers import SAMPLE_TOLERANCE, SAMPLED_ELEMENTS
 from isomorph.match.element_bounds import Source, same_elements
 from isomorph.match.folded_weights import ScaledKernel
-from isomorph.match.stored_weights import KEEPS_NUMBERS, StoredWeight
+from isomorph.match.stored_weights import StoredWeight
 from isomorph.match.value_match import weight_arrangements
 from isomorph.oracle.noise import unit_roundoff
 

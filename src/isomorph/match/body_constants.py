@@ -19,10 +19,11 @@ import numpy as np
 
 from isomorph.core.digest import SMALL_IN_BODY
 from isomorph.core.limits import UNPAIRED_USES
+from isomorph.core.ops import KEEPS_NUMBERS
 from isomorph.core.stated_numbers import FEW_ELEMENTS
 from isomorph.match.element_bounds import Elements, Source, compare_elements
 from isomorph.match.small_constants import ChangedConstant, kind_of
-from isomorph.match.stored_weights import KEEPS_NUMBERS, StoredWeight, WeightReader
+from isomorph.match.stored_weights import StoredWeight, WeightReader
 from isomorph.match.topology import Topology
 
 if TYPE_CHECKING:

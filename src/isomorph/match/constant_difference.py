@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -100,6 +100,15 @@ class ConstantDifference:
         whole = np.rint(self.expected / grid_steps(grid, shape)) + (zeros if zeros.size else 0)
         limits = np.iinfo(integers.dtype)
         return np.clip(whole, limits.min, limits.max).astype(integers.dtype)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightComparison:
+    """The weights of the candidate that differ, and what the narrower ones were rounded from."""
+
+    differences: tuple[ConstantDifference, ...]
+    unrounded: Mapping[str, Array] = field(default_factory=dict, repr=False)
+    """The reference's numbers of narrow float weights, as the candidate arranges them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

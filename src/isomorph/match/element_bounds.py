@@ -20,6 +20,7 @@ from isomorph.core.stated_numbers import (
     OFF_BY_LITTLE,
     OPERATION_ROUNDINGS,
 )
+from isomorph.match.mask_constants import VANISHED
 from isomorph.oracle.noise import unit_roundoff
 from isomorph.oracle.sizes import rms
 
@@ -39,10 +40,6 @@ _LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 """No float32 number is larger: as a limit it is none."""
 _SMALLEST_FLOAT16 = float(_FLOAT16.smallest_normal)
 _SPACING_FLOAT16 = float(_FLOAT16.smallest_subnormal)
-_VANISHED = float(math.ceil(-math.log(np.finfo(np.float64).smallest_subnormal)))
-"""exp(−x) is below the smallest number of float64: what is smaller than −x and added before a
-softmax has the same effect."""
-
 _READ_AS_TABLE = frozenset(
     {"Mul", "Add", "Sub", "Div", "Neg", "Gather", "GatherND", "GatherElements", "Slice", "Concat",
      "Split", "Expand", "Tile", "Where", "Transpose", "Reshape", "Squeeze", "Unsqueeze", "Cast",
@@ -161,7 +158,7 @@ def compare_elements(
         beyond, between = np.zeros(actual.shape, bool), np.zeros(actual.shape, bool)
     if beyond.any():
         informative = sum(
-            _informative(expected[each][~beyond[each]]) for each in _pieces(actual.shape)
+            informative_numbers(expected[each][~beyond[each]]) for each in _pieces(actual.shape)
         )
     return Elements(beyond=beyond, between=between, informative=informative)
 
@@ -204,7 +201,7 @@ def _copied(expected: Array, actual: Array, weight: StoredWeight, source: Source
     if not plain or source.error_bound or source.relative_bound or weight.dtype != source.dtype:
         return False
     same = sum(
-        _informative(expected[each][expected[each] == actual[each]])
+        informative_numbers(expected[each][expected[each] == actual[each]])
         for each in _pieces(actual.shape)
     )
     return 2 * same > actual.size
@@ -338,7 +335,7 @@ def _rewritten(expected: Array, actual: Array, weight: StoredWeight) -> Array:
     """Mark elements that converters write differently without changing the function."""
     aside = _infinite(expected, actual, weight)
     if weight.may_mask and any(each.node.op in _MASKS for each in weight.readers):
-        aside |= (expected <= -_VANISHED) & (actual <= -_VANISHED)
+        aside |= (expected <= -VANISHED) & (actual <= -VANISHED)
     if weight.dtype == "float16":
         aside |= (actual == 0.0) & (np.abs(expected) < _SMALLEST_FLOAT16)
     return np.asarray(aside)
@@ -375,7 +372,7 @@ def _clipped(
     return outward
 
 
-def _informative(values: Array) -> int:
+def informative_numbers(values: Array) -> int:
     """Count the values that are not the most frequent one: many zeros agree by chance."""
     if not values.size:
         return 0

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.stated_numbers import FEW_ELEMENTS
 from isomorph.match.arranged_weights import same_sign_arrangements, same_use
 from isomorph.match.constant_difference import Suspect
 from isomorph.match.element_bounds import Elements, Source
 from isomorph.match.moved_floats import moved_floats
+from isomorph.match.rounded_weights import is_narrow
 from isomorph.match.rounding_grids import other_grid
 from isomorph.match.stored_weights import SUMS, StoredWeight
-from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -52,11 +53,17 @@ def misrounded(
     )
 
 
+def many_units_off(weight: StoredWeight, elements: Elements) -> bool:
+    """Whether many numbers of a narrow weight are off by whole units, and the others are right."""
+    narrow = weight.grid is not None or is_narrow(weight.dtype)
+    return narrow and weight.size > FEW_ELEMENTS and elements.distinct
+
+
 def rescaled(
     weight: StoredWeight, actual: Array, stored: Array, origins: Iterable[Origin]
 ) -> Iterator[Suspect]:
     """Yield the first origin from which a weight is off as a whole."""
-    if weight.grid is None and unit_roundoff(weight.dtype) <= unit_roundoff("float32"):
+    if weight.grid is None and not is_narrow(weight.dtype):
         return
     for source, names, value, terms in origins:
         if isinstance(source, StoredWeight) and not same_use(weight, source):

@@ -9,7 +9,7 @@ import numpy as np
 
 from isomorph.core.chance import FALSE_ALARM
 from isomorph.core.stated_numbers import OPERATION_ROUNDINGS
-from isomorph.oracle.noise import unit_roundoff
+from isomorph.oracle.noise import least_rounding, unit_roundoff
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -22,6 +22,32 @@ _RANGES = tuple(2**bits - 1 for bits in _WIDTHS)
 """Steps between the smallest and the largest number of an unsigned quantization."""
 _ROUNDINGS = 2 * OPERATION_ROUNDINGS * unit_roundoff("float32")
 """Roundings of the product of an integer and a scale, and of the quotient that recovers it."""
+
+
+def is_narrow(dtype: str) -> bool:
+    """Whether a type is a float with less precision than float32."""
+    return unit_roundoff(dtype) > unit_roundoff("float32")
+
+
+def rounded_once(expected: Array, actual: Array, dtype: str) -> bool:
+    """Whether numbers of a narrow float type are the nearest ones to the expected numbers.
+
+    These may have been computed in float32 before. One repeated number tells nothing of its origin,
+    unless it is zero: a factor of 1 in float16 may come from 0.99999.
+    """
+    if expected.shape != actual.shape or not (np.isfinite(expected) & np.isfinite(actual)).all():
+        return False
+    if actual.size > 1 and np.all(actual == actual.flat[0]) and np.any(actual):
+        return False
+    with np.errstate(divide="ignore"):
+        exponent = np.floor(np.log2(np.abs(actual)))
+    half = np.maximum(unit_roundoff(dtype) * np.exp2(exponent), least_rounding(dtype))
+    return bool(np.all(np.abs(expected - actual) <= half + _ROUNDINGS * np.abs(expected)))
+
+
+def same_in_float32(one: Array, two: Array) -> bool:
+    """Whether two arrays hold the same numbers up to roundings of float32."""
+    return one.shape == two.shape and bool(np.all(np.abs(one - two) <= _ROUNDINGS * np.abs(one)))
 
 
 def narrowed(values: Array, dtype: str) -> Array:

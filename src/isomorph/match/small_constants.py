@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.limits import RANKED_PAIRS, UNPAIRED_USES
+from isomorph.core.ops import KEEPS_NUMBERS
 from isomorph.core.stated_numbers import FEW_ELEMENTS
 from isomorph.match.element_bounds import Elements, Source, compare_elements
 from isomorph.match.quantizers import float_operator
-from isomorph.match.stored_weights import KEEPS_NUMBERS
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array

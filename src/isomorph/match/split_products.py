@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.limits import LOOKED_UP_NUMBERS
-from isomorph.match.element_bounds import Elements, Source, compare_elements
+from isomorph.match.element_bounds import (
+    Elements,
+    Source,
+    compare_elements,
+    informative_numbers,
+)
+from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -35,8 +41,9 @@ class SplitProduct:
 
     @property
     def whole(self) -> StoredWeight:
-        """The parts as one weight."""
-        return replace(self.parts[0], shape=self.value.shape)
+        """The parts as one weight, of the narrowest of their types."""
+        dtype = max((each.dtype for each in self.parts), key=unit_roundoff)
+        return replace(self.parts[0], shape=self.value.shape, dtype=dtype)
 
     def columns(self, whole: Array) -> Iterator[tuple[StoredWeight, Array]]:
         """Yield each part with its columns of an array in the shape of the whole."""
@@ -84,10 +91,24 @@ def split_from(
         value = reference.real(source) if source.shape == product.value.shape else None
         if value is None:
             continue
-        elements = compare_elements(value, product.value, product.whole, Source(dtype=source.dtype))
+        elements = _compared(product, value, Source(dtype=source.dtype))
         if elements.equal or (elements.sparse and elements.informative > elements.count):
             return source, value, elements
     return None
+
+
+def _compared(product: SplitProduct, expected: Array, source: Source) -> Elements:
+    """Compare each part in its own type: one of them may be stored in a narrower one."""
+    compared = [
+        compare_elements(right, actual, part, source)
+        for (part, right), (_, actual) in zip(
+            product.columns(expected), product.columns(product.value), strict=True
+        )
+    ]
+    beyond = np.concatenate([each.beyond for each in compared], axis=-1)
+    between = np.concatenate([each.between for each in compared], axis=-1)
+    informative = informative_numbers(expected[~beyond]) if beyond.any() else 0
+    return Elements(beyond=beyond, between=between, informative=informative)
 
 
 def _joins(node: Node) -> bool:

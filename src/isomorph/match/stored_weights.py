@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.model import Quantization
-from isomorph.core.ops import RESHAPES
+from isomorph.core.ops import KEEPS_NUMBERS
 from isomorph.match.constant_values import ConstantValues
 from isomorph.match.dequantized_graph import GRID_OF_RESULT, GRIDS_READ, implicit_grids
+from isomorph.match.mask_constants import may_exponentiate
 from isomorph.match.quantizers import changed_parameters, quantization_by_tensor
 from isomorph.match.topology import Topology
 from isomorph.oracle.dtypes import is_float
@@ -32,20 +33,6 @@ if TYPE_CHECKING:
     from isomorph.sessions.model_handle import ModelHandle
     from isomorph.store.file_stamp import Stamp
 
-KEEPS_NUMBERS = RESHAPES | {"Transpose", "Cast", "DequantizeLinear"}
-"""Operators that keep each stored element, at another position or in another type."""
-
-_NOT_EXPONENTIAL = frozenset(
-    {"Relu", "LeakyRelu", "PRelu", "ThresholdedRelu", "HardSwish", "HardSigmoid", "Abs", "Sign",
-     "Floor", "Ceil", "Round", "MatMul", "Gemm", "Einsum", "Conv", "ConvTranspose", "MaxPool",
-     "AveragePool", "GlobalMaxPool", "GlobalAveragePool", "ReduceMax", "ReduceMin", "ReduceSum",
-     "ReduceMean", "ArgMax", "ArgMin", "TopK", "Greater", "Less", "GreaterOrEqual", "LessOrEqual"}
-)  # fmt: skip
-"""Operators that no softmax starts with: what is added before them is no mask of a later one."""
-_HANDS_ON_SIGNAL = KEEPS_NUMBERS | {
-    "Add", "Sub", "Mul", "Div", "Where", "Concat", "Expand", "Slice", "Split", "Gather", "Tile",
-    "Pad", "Max", "Min", "Clip",
-}  # fmt: skip
 _ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div", "Neg", "Sqrt", "Rsqrt", "Reciprocal"})
 _QUANTIZERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
 SUMS = frozenset({"int32", "int64"})
@@ -180,7 +167,7 @@ class Weights:
                     value_digest=constant.value_digest,
                     readers=readers,
                     grid=None if "float" in constant.dtype else grid,
-                    may_mask=any(map(self._may_exponentiate, readers)),
+                    may_mask=any(may_exponentiate(self, each) for each in readers),
                 )
                 found.append((places[readers[0].node.name], weight))
         found.sort(key=lambda each: (each[0], each[1].readers[0].slot))
@@ -329,24 +316,6 @@ class Weights:
                         seen.add(output)
                         open_ends.append((output, (*between, node.op)))
         return tuple(found)
-
-    def _may_exponentiate(self, reader: WeightReader) -> bool:
-        """Whether the result may reach a softmax or an unknown operator."""
-        open_ends = [name for name in reader.node.outputs if name]
-        seen, results = set(open_ends), {spec.name for spec in self.graph.outputs}
-        while open_ends:
-            tensor = open_ends.pop()
-            if tensor in results:
-                return True
-            for node in self.topology.readers.get(tensor, ()):
-                if node.op in _NOT_EXPONENTIAL:
-                    continue
-                if node.op not in _HANDS_ON_SIGNAL or node.bodies:
-                    return True
-                new = [each for each in node.outputs if each and each not in seen]
-                seen.update(new)
-                open_ends += new
-        return False
 
     def value(self, name: str) -> Array | None:
         """Return a constant, or what is computed from constants alone, as the oracle returns it."""

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isomorph.core.batching import batches
-from isomorph.core.chance import freedom
 from isomorph.core.errors import IsomorphError
 from isomorph.core.stated_numbers import TENSOR_DRAWS
 from isomorph.core.system_memory import default_worker_memory
+from isomorph.match.drawn_tensors import drawn_tensors
 from isomorph.match.tensor_cache import LayeredTensors, TensorCache, in_memory
 from isomorph.match.topology import Topology
-from isomorph.oracle.draw_accumulator import DrawAccumulator, Step
 from isomorph.oracle.dtypes import numeric
 from isomorph.oracle.fingerprint import Fingerprint, fingerprint
 from isomorph.oracle.noise_stats import DisturbsTensors, Moved, Moving, disturbed
-from isomorph.oracle.sizes import rms_and_peak
 from isomorph.sessions.fetched_feeds import as_type, converted
 from isomorph.sessions.memory_estimate import in_float64
 
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from isomorph.core.model import Graph
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Array, Arrays, Noise
+    from isomorph.match.drawn_tensors import Drawn
 
 _COPIES_AT_ONCE = TENSOR_DRAWS + 2
 """Copies of one batch: its values, its draws where they are kept, and what is being computed."""
@@ -38,31 +37,6 @@ NODE_FAILED = "NODE_FAILED"
 
 _READ_BYTES = 64 << 20
 """Bytes of constants that are read at once, in float64; they are in memory three times then."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
-    """The mean of many draws of one tensor, their rms about it, and its degrees of freedom."""
-
-    center: Array = field(repr=False, compare=False)
-    rms: float
-    freedom: float
-
-
-class _MeanSquares:
-    """The statistic of single draws: the mean square of each step, infinite for a lost one."""
-
-    def __init__(self) -> None:
-        self.squares: list[float] = []
-
-    def add(self, step: Step) -> None:
-        """Add one draw."""
-        error, _ = rms_and_peak(step.draw, step.center)
-        self.squares.append(error * error)  # "**" raises where a product is infinite
-
-    def lose(self) -> None:
-        """Note a draw that can be anything."""
-        self.squares.append(math.inf)
 
 
 class TensorCapture:
@@ -313,21 +287,20 @@ class TensorCapture:
 
     def drawn(self, name: str, draws: int) -> Drawn:
         """Return the mean and the spread of a tensor over ``draws`` draws of its noise."""
-        if (name, draws) not in self._drawn:
-            self._drawn[name, draws] = self._newly_drawn(name, draws)
+        self.draw_together([name], draws)
         return self._drawn[name, draws]
 
-    def _newly_drawn(self, name: str, draws: int) -> Drawn:
-        noise = self.noise
-        if noise is None:
-            return Drawn(center=self.values[name], rms=0.0, freedom=math.inf)
-        drawing = DrawAccumulator(self.values[name], _MeanSquares(), about_mean=True)
-        for seed in range(draws):
-            found = self.oracle.run(self.feeds, [name], noise=replace(noise, seed=seed))
-            drawing.add(found[name])
-        squares = drawing.finish().squares
-        rms = math.sqrt(sum(squares) / max(draws - 1, 1))
-        return Drawn(center=drawing.center, rms=rms, freedom=freedom(squares))
+    def draw_together(self, names: Iterable[str], draws: int) -> None:
+        """Draw these tensors in the same runs, for ``drawn``; as many at once as memory holds.
+
+        The noise of a node does not depend on what is fetched, so each is drawn as if alone.
+        """
+        missing = [name for name in dict.fromkeys(names) if (name, draws) not in self._drawn]
+        at_once = self._memory_bytes // (draws + 2)
+        for batch in batches(missing, lambda name: self._sizes.get(name, 0), at_once):
+            values = {name: self.values[name] for name in batch}
+            found = drawn_tensors(self.oracle, self.feeds, values, self.noise, draws)
+            self._drawn |= {(name, draws): each for name, each in found.items()}
 
     def computed_from(
         self, given: Mapping[str, Array], name: str, noise: Noise | None = None

@@ -16,14 +16,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.limits import FOLDED_STEPS, LIKE_WEIGHTS, MERGED_AXES, noted_limits
-from isomorph.core.stated_numbers import COMPUTED_ERROR, FEW_ELEMENTS
+from isomorph.core.limits import (
+    COINCIDING_ELEMENTS,
+    FOLDED_STEPS,
+    LIKE_WEIGHTS,
+    MERGED_AXES,
+    UNROUNDED_NUMBERS,
+    noted_limits,
+)
+from isomorph.core.stated_numbers import COMPUTED_ERROR
 from isomorph.match.arranged_weights import agreeing_arrangements, factored_in, only_moved, same_use
-from isomorph.match.blocked_weights import blocked_differences
 from isomorph.match.body_constants import changed_in_bodies, only_one_changed
 from isomorph.match.computed_weights import is_computed
 from isomorph.match.concatenated_weights import concatenated_weight
-from isomorph.match.constant_difference import ConstantDifference, Suspect, difference_from
+from isomorph.match.constant_difference import (
+    ConstantDifference,
+    Suspect,
+    WeightComparison,
+    difference_from,
+)
 from isomorph.match.element_bounds import Elements, Source, compare_elements
 from isomorph.match.folded_weights import (
     Biases,
@@ -31,30 +42,31 @@ from isomorph.match.folded_weights import (
     FoldedWeights,
     effective_rank,
 )
-from isomorph.match.merged_weights import merged_weights
-from isomorph.match.misrounded_weights import Origin, compared_together, misrounded, rescaled
+from isomorph.match.grouped_differences import in_blocks, in_tables, merged
+from isomorph.match.misrounded_weights import (
+    Origin,
+    compared_together,
+    many_units_off,
+    misrounded,
+    rescaled,
+)
+from isomorph.match.rounded_weights import is_narrow, rounded_once, same_in_float32
 from isomorph.match.small_constants import changed_constants
 from isomorph.match.sole_counterpart import sole_counterpart
 from isomorph.match.split_products import SplitProduct, split_from, split_products
 from isomorph.match.stored_weights import StoredWeight, one_grid, same_integers
 from isomorph.match.structural_constants import Isolation, placed_constants
-from isomorph.match.tables import table_differences
-from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.match.stored_weights import Weights
 
 
-def constant_differences(reference: Weights, candidate: Weights) -> list[ConstantDifference]:
+def compared_weights(reference: Weights, candidate: Weights) -> WeightComparison:
     """Return the weights of the candidate that are wrong in few elements, in graph order."""
-    return _Comparison(reference, candidate).differences()
-
-
-def _many_units_off(weight: StoredWeight, elements: Elements) -> bool:
-    """Whether many numbers of a narrow weight are off by whole units, and the others are right."""
-    narrow = weight.grid is not None or unit_roundoff(weight.dtype) > unit_roundoff("float32")
-    return narrow and weight.size > FEW_ELEMENTS and elements.distinct
+    comparison = _Comparison(reference, candidate)
+    found = tuple(comparison.differences())
+    return WeightComparison(differences=found, unrounded=comparison.unrounded)
 
 
 class _Comparison:
@@ -68,6 +80,7 @@ class _Comparison:
         self._settled: set[str] = set()
         self._doubtful: dict[str, tuple[StoredWeight, Suspect]] = {}
         """Weights that agree with one of the reference only in uninformative elements."""
+        self.unrounded: dict[str, Array] = {}
         self._by_size: dict[int, list[StoredWeight]] = {}
         for weight in reference.stored.values():
             self._by_size.setdefault(weight.size, []).append(weight)
@@ -99,9 +112,10 @@ class _Comparison:
             if actual is not None:
                 found.append(difference_from(weight, actual, suspects[weight.name]))
         found = compared_together(found, self.candidate, self._settled)
-        found += self._in_blocks({each.weight.name for each in found})
-        found += self._in_tables({each.weight.name for each in found})
-        found += self._merged()
+        sides = self.reference, self.candidate
+        found += in_blocks(*sides, {each.weight.name for each in found})
+        found += in_tables(*sides, {each.weight.name for each in found})
+        found += merged(*sides, self._taken)
         found += self._in_place({each.weight.name for each in found})
         found += self._without_equal({each.weight.name for each in found})
         known = {each.weight.name for each in found}
@@ -123,32 +137,6 @@ class _Comparison:
         made = difference_from(sole.weight, sole.actual, Suspect.in_place_of(sole))
         others = [each for each in found if each.weight.name != sole.weight.name]
         return [*others, replace(made, certain=False, sole=True)]
-
-    def _in_blocks(self, known: set[str]) -> list[ConstantDifference]:
-        """Return weights with one scale for each block of which few elements are wrong."""
-        return [
-            replace(difference_from(each.weight, each.actual, suspect), store=each.store)
-            for each in blocked_differences(self.reference, self.candidate)
-            if each.weight.name not in known
-            and (suspect := replace(Suspect.in_place_of(each), evidence=("value",)))
-        ]
-
-    def _in_tables(self, known: set[str]) -> list[ConstantDifference]:
-        """Return tables of which few rows are wrong, however each side stores them."""
-        return [
-            replace(difference_from(each.weight, each.actual, suspect), missing_rows=each.missing)
-            for each in table_differences(self.reference, self.candidate)
-            if each.weight.name not in known
-            and (suspect := replace(Suspect.in_place_of(each), evidence=("value", "structure")))
-        ]
-
-    def _merged(self) -> list[ConstantDifference]:
-        """Return weights that are read in place of others that differ in few elements."""
-        return [
-            replace(difference_from(each.weight, each.actual, suspect), shared=True)
-            for each in merged_weights(self.reference, self.candidate, self._taken)
-            if (suspect := replace(Suspect.in_place_of(each), evidence=("value",)))
-        ]
 
     def _in_place(self, known: set[str]) -> list[ConstantDifference]:
         """Return differences identified by position alone: most elements, or the only one."""
@@ -198,7 +186,9 @@ class _Comparison:
             for (part, columns), wrong, between in zip(
                 product.columns(expected), *masks, strict=True
             ):
-                if wrong.any():
+                if not wrong.any():
+                    self._keep_unrounded(part, columns)
+                else:
                     found[part.name] = Suspect(
                         names=(source.name,),
                         expected=columns,
@@ -257,9 +247,9 @@ class _Comparison:
                     suspects.append(other)
                     continue
                 if elements.equal:
-                    self._explain(weight, source)
+                    self._explain(weight, source, expected)
                     return None
-                if not elements.sparse and not _many_units_off(weight, elements):
+                if not elements.sparse and not many_units_off(weight, elements):
                     continue
                 evidence = self._evidence(weight, source, elements)
                 suspect = Suspect(
@@ -280,14 +270,33 @@ class _Comparison:
             return None
         return self._as_stored(weight, min(suspects, key=lambda each: each.elements.count))
 
-    def _explain(self, weight: StoredWeight, source: StoredWeight | Folded | None) -> None:
-        """Record that a weight was made from ``source``."""
+    def _explain(
+        self, weight: StoredWeight, source: StoredWeight | Folded | None, expected: Array
+    ) -> None:
+        """Record that a weight was made from ``source``, which has the ``expected`` numbers."""
         if isinstance(source, StoredWeight):
             self._settle(weight, source)
         elif source is not None:
             self._biases.kernel_is(weight, source)
         self._settled.add(weight.name)
         self._doubtful.pop(weight.name, None)
+        self._keep_unrounded(weight, expected)
+
+    def _keep_unrounded(self, weight: StoredWeight, expected: Array) -> None:
+        """Keep the numbers that a narrow float weight was rounded from, if no others can be."""
+        actual = self.candidate.real(weight) if is_narrow(weight.dtype) else None
+        if actual is None or not rounded_once(expected, actual, weight.dtype):
+            return
+        kept = sum(each.size for each in self.unrounded.values())
+        if kept + weight.size > UNROUNDED_NUMBERS:
+            return
+        others = self._origins(weight) if weight.size <= COINCIDING_ELEMENTS else ()
+        for _, _, value, terms in others:
+            for other, _ in agreeing_arrangements(value, actual, weight, terms):
+                near = rounded_once(other, actual, weight.dtype)
+                if near and not same_in_float32(expected, other):
+                    return
+        self.unrounded[weight.name] = expected
 
     def _as_stored(self, weight: StoredWeight, found: Suspect) -> Suspect:
         """Name the constant that holds the expected numbers, and not those they follow from."""
@@ -373,7 +382,7 @@ class _Comparison:
             if not same_use(weight, source) or self._used_up(source):
                 return ()
             named = ("provenance",) if source.name == weight.name else ()
-            known = elements.informative > elements.count or _many_units_off(weight, elements)
+            known = elements.informative > elements.count or many_units_off(weight, elements)
             return ("value", *named) if known else ()
         if not weight.direct:
             return ()

@@ -20,7 +20,7 @@ QUANTIZED_OPS = frozenset(
 _QUANTIZED = frozenset({"quantized"})
 OF_SHAPES = ("Shape", "Size")
 """Operators that return a size and do not read values."""
-_STEPS = frozenset({"Floor", "Ceil", "Round", "Sign", "Mod", "TopK", "Unique"})
+_STEPS = frozenset({"Floor", "Ceil", "Round", "Sign", "Mod", "TopK", "Unique", "Hardmax"})
 _NARROW = ("float16", "bfloat16", "float8", "float4")
 
 

@@ -23,12 +23,13 @@ from isomorph.core.stated_numbers import RELEVANT_SHARE, UNDERFLOW_CLAMPED
 from isomorph.measure.distance import float_info, widen
 from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.measure.precision import narrow_constants
+from isomorph.measure.replaced_constants import ReplacedConstants
 from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.core.protocols import Session
-    from isomorph.core.trace import Array, Arrays, Noise
+    from isomorph.core.trace import Array
     from isomorph.measure.comparand import Comparand
 
 CODE = "CONSTANT_UNDERFLOW"
@@ -64,22 +65,6 @@ class Underflow:
     outputs: frozenset[str] = frozenset()
     """Outputs of the candidate that agree with this reference."""
     findings: tuple[Finding, ...] = ()
-
-
-class _StoredConstants:
-    """An oracle in which some constants are replaced."""
-
-    def __init__(self, session: Session, constants: Arrays) -> None:
-        self.session, self._constants = session, constants
-        self.capabilities, self.environment = session.capabilities, session.environment
-
-    def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
-        """As the session itself."""
-        return self.session.run({**self._constants, **feeds}, fetch, noise=noise)
-
-    def close(self) -> None:
-        """Let go of what the session holds."""
-        self.session.close()
 
 
 def underflow(reference: Comparand, candidate: Comparand) -> Underflow | None:
@@ -198,7 +183,7 @@ def _as_stored(exact: Array, actual: Array, dtype: str) -> Array | None:
 def _holding(reference: EvaluatedModel, constants: Sequence[StoredConstant]) -> EvaluatedModel:
     """Return the reference with these constants as stored; its runs are kept."""
     put = {each.reference: each.stored for each in constants}
-    return reference.evaluated_by(_StoredConstants(reference.oracle(), put))
+    return reference.evaluated_by(ReplacedConstants(reference.oracle(), put))
 
 
 def _turned_infinite(expected: Array | None, stored: Array | None) -> bool:

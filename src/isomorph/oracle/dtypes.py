@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import ml_dtypes
@@ -55,7 +56,12 @@ def numeric(value: object) -> bool:
 
 def type_name(array: np.ndarray[Any, Any]) -> str:
     """The name under which the array's type is declared."""
-    return "string" if array.dtype.kind in "OUST" else array.dtype.name
+    return _name_of(array.dtype)
+
+
+@cache  # NumPy puts a name together anew each time, and every node asks for several
+def _name_of(dtype: np.dtype[Any]) -> str:
+    return "string" if dtype.kind in "OUST" else dtype.name
 
 
 def holds(wide: str, narrow: str) -> bool:

@@ -14,7 +14,7 @@ from isomorph.inputs.feeds import Sample
 from isomorph.localize.weight_findings import CODE
 from isomorph.match.stored_weights import Weights
 from isomorph.match.topology import Topology
-from isomorph.match.weight_differences import constant_differences
+from isomorph.match.weight_differences import compared_weights
 from isomorph.repair.targets import RepairTarget, whole_model_target
 from isomorph.store.reported_inputs import decoded_inputs
 
@@ -32,7 +32,7 @@ def constant_targets(
         return
     sides = [Weights.of(each) for each in (reference, candidate)]
     graph = candidate.model.graph
-    for difference in constant_differences(*sides):
+    for difference in compared_weights(*sides).differences:
         name = difference.weight.name
         value = sides[1].value(name)
         if name not in by_weight or name not in graph.constants or value is None:

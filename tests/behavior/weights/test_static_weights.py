@@ -15,7 +15,7 @@ from isomorph.core.limits import MISSING_VECTORS, noted_limits
 from isomorph.core.model import Constant, Node, TensorSpec
 from isomorph.match import concatenated_weights
 from isomorph.match.stored_weights import Weights
-from isomorph.match.weight_differences import constant_differences
+from isomorph.match.weight_differences import compared_weights
 from weight_pairs import (
     F32,
     dequantized,
@@ -272,8 +272,8 @@ def test_gates_in_another_order_are_the_same_weights_and_one_number_is_not():
     order = (0, 3, 1, 2)
     clean = Graph(parts, inner, order)
     damaged = Graph(parts, inner, order, place=(8, 3))
-    assert not constant_differences(*(Weights(e.graph, e) for e in (reference, clean)))
-    (found,) = constant_differences(*(Weights(e.graph, e) for e in (reference, damaged)))
+    assert not compared_weights(*(Weights(e.graph, e) for e in (reference, clean))).differences
+    (found,) = compared_weights(*(Weights(e.graph, e) for e in (reference, damaged))).differences
     assert np.argwhere(found.beyond).tolist() == [[0, 8, 3]]
 
 
@@ -286,7 +286,9 @@ def test_a_joined_weight_with_more_wrong_vectors_than_are_examined_is_noted(monk
         Graph(parts, inner, (0, 3, 1, 2), (8, 3)),
     )
     with noted_limits() as hit:
-        assert not constant_differences(*(Weights(e.graph, e) for e in (reference, damaged)))
+        assert not compared_weights(
+            *(Weights(e.graph, e) for e in (reference, damaged))
+        ).differences
     assert [each.left_out for each in hit] == [MISSING_VECTORS.left_out]
 
 

@@ -20,7 +20,7 @@ from isomorph.core.errors import RuntimeFailedError
 from isomorph.core.model import Graph, OutputOrder, TensorSpec
 from isomorph.core.report import Binding
 from isomorph.localize import locate as locating
-from isomorph.localize import quantization_faults
+from isomorph.localize import quantization_faults, unrounded_weights
 from isomorph.measure.compare import Comparison
 
 TERM = ErrorTerm(
@@ -124,6 +124,7 @@ def nodes(monkeypatch):
             return "located"
 
         monkeypatch.setattr(locating, "locate", locate)
+        monkeypatch.setattr(unrounded_weights, "compared_unrounded", lambda *_: None)
         monkeypatch.setattr(
             quantization_faults, "judge_losses", lambda *_: compared(judged(verdict))
         )
@@ -137,7 +138,8 @@ TERMS = SimpleNamespace(false_alarm=1e-6)
 
 
 def studied(comparison, earlier=None):
-    return study_loss(SIDES, comparison, TERMS, InputKind.GIVEN, earlier or LossStudy())
+    earlier = earlier or LossStudy()
+    return study_loss(SIDES, comparison, TERMS, InputKind.GIVEN, earlier, weights=None)
 
 
 def test_a_loss_within_its_budget_is_followed_to_its_nodes_once(nodes):

@@ -83,3 +83,10 @@ def test_a_constant_that_several_nodes_read_is_not_known_by_one():
     cand = side("r", 2.0)
     cand[1].readers *= 2
     assert not asked(side("l", 1.0), cand)
+
+
+def test_a_threshold_of_one_number_is_tried_between_the_samples(monkeypatch):
+    monkeypatch.setitem(globals(), "SEEN", [np.asarray(-1.25), np.asarray(-2.5)])
+    monkeypatch.setitem(OPS, "Min", lambda data, limit: np.asarray(data > limit, np.float64))
+    assert asked(side("l", 1.7), side("r", 1.75), replaced=1.7)
+    assert not asked(side("l", 5.0), side("r", 6.0), replaced=5.0)

@@ -14,7 +14,7 @@ from isomorph.localize import weight_findings
 from isomorph.localize.input_search import Trial
 from isomorph.localize.output_effect import ConstantEffect, Effect
 from isomorph.localize.weight_findings import compared_constants
-from isomorph.match.constant_difference import ConstantDifference
+from isomorph.match.constant_difference import ConstantDifference, WeightComparison
 from isomorph.match.stored_weights import StoredWeight, WeightReader
 from isomorph.match.structural_constants import Isolation
 
@@ -56,7 +56,8 @@ def compare(monkeypatch):
     def compared(experiment, *differences, known=(), **more):
         side = SimpleNamespace(stored={}, graph=SimpleNamespace(constants={}))
         monkeypatch.setattr(weight_findings, "Weights", SimpleNamespace(of=lambda _: side))
-        monkeypatch.setattr(weight_findings, "constant_differences", lambda *_: list(differences))
+        made = WeightComparison(differences=tuple(differences))
+        monkeypatch.setattr(weight_findings, "compared_weights", lambda *_: made)
         return compared_constants(None, None, experiment, known, **more)
 
     return compared

@@ -58,6 +58,37 @@ def test_the_draws_of_one_tensor_are_about_their_mean():
     assert seen.drawn("t5", 8) is drawn
 
 
+def fetched_with_noise(session):
+    """What each disturbed run fetches from now on."""
+    run, fetched = session.run, []
+
+    def noted(feeds, fetch, *, noise=None):
+        fetched.extend([] if noise is None else [tuple(fetch)])
+        return run(feeds, fetch, noise=noise)
+
+    session.run = noted
+    return fetched
+
+
+def test_tensors_are_drawn_in_the_same_runs_each_as_if_alone():
+    seen, session = capture(1 << 30)
+    alone = {name: capture(1 << 30)[0].drawn(name, 8) for name in ("t3", "t5", "t9")}
+    fetched = fetched_with_noise(session)
+    seen.draw_together([*alone, "t3"], 8)
+    for name, each in alone.items():
+        together = seen.drawn(name, 8)
+        assert (together.rms, together.freedom) == (each.rms, each.freedom)
+        np.testing.assert_array_equal(together.center, each.center)
+    assert fetched == [("t3", "t5", "t9")] * 8
+
+
+def test_tensors_whose_draws_do_not_fit_together_are_drawn_one_after_another():
+    seen, session = capture(4 * 6 * 8 * 100)
+    fetched = fetched_with_noise(session)
+    seen.draw_together(["t3", "t5"], 32)
+    assert fetched == [("t3",)] * 32 + [("t5",)] * 32
+
+
 def test_a_tensor_whose_shape_noise_changes_can_be_anything():
     seen, session = capture(1 << 30)
     run = session.run

@@ -1,0 +1,167 @@
+"""The candidate with the reference's numbers in place of the weights that it rounded.
+
+A candidate that stores its weights in float16 and computes in float32 loses what these roundings
+lose. With the reference's own numbers it has to be the same function within the rounding of
+float32. So whether anything else differs needs no estimate of what the narrow weights lose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.divergence import Divergence, Verdict
+from isomorph.core.errors import IsomorphError
+from isomorph.localize.locate import Located, locate
+from isomorph.match.rounded_weights import is_narrow, narrowed
+from isomorph.measure.compare import Comparison, Terms, compare
+from isomorph.measure.precision import lower_precision, narrow_constants
+from isomorph.measure.replaced_constants import ReplacedConstants
+from isomorph.measure.verdict import graphs_differ
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+    from isomorph.localize.weight_findings import ComparedWeights
+    from isomorph.match.stored_weights import Weights
+    from isomorph.measure.evaluated_model import EvaluatedModel
+
+_WIDE = "float32"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnroundedComparison:
+    """Two models compared with the same weights, and the faults where their graphs differ."""
+
+    candidate: EvaluatedModel
+    wrong: Mapping[str, Divergence] = field(default_factory=dict)
+    """Outputs of the candidate that differ with the same weights, by name."""
+    located: Located | None = None
+
+    def judged(self, comparison: Comparison) -> Comparison:
+        """Return the comparison with outputs divergent that differ with the same weights."""
+        faults = self.located.chain.faults if self.located is not None else ()
+        named = f": {faults[0].node!r}" if faults else ""
+        reason = (
+            "within the loss that its precision intends, but the graphs differ with the same "
+            f"weights{named}"
+        )
+        return replace(
+            comparison,
+            divergences=tuple(
+                replace(
+                    each, verdict=Verdict.DIVERGENT, reason=reason,
+                    translation=found.translation, rounding=found.rounding,
+                )
+                if (found := self.wrong.get(str(each.candidate_output))) is not None
+                else each
+                for each in comparison.divergences
+            ),
+        )  # fmt: skip
+
+
+def compared_unrounded(
+    sides: tuple[EvaluatedModel, EvaluatedModel],
+    comparison: Comparison,
+    terms: Terms,
+    weights: ComparedWeights,
+) -> UnroundedComparison | None:
+    """Compare with the reference's numbers; None where more than float weights is narrow."""
+    reference, candidate = sides
+    if candidate.oracle().capabilities.feed != "all" or not _only_weights(reference, candidate):
+        return None
+    try:
+        unrounded = _unrounded(weights)
+        if unrounded is None:
+            return None
+        wide = _with_weights(candidate, unrounded)
+        plain = replace(terms, search=False, by_weight=None)
+        judged = compare(reference, wide, comparison.bindings, plain)
+        wrong = {str(d.candidate_output): d for d in judged.divergences if graphs_differ(d)}
+        pairs = [
+            (pair.reference, pair.candidate)
+            for pair in comparison.bindings
+            if pair.candidate in wrong
+        ]
+        located = locate(reference, wide, pairs) if wrong else None
+    except (IsomorphError, ValueError):
+        return None
+    return UnroundedComparison(candidate=wide, wrong=wrong, located=located)
+
+
+def _only_weights(reference: EvaluatedModel, candidate: EvaluatedModel) -> bool:
+    """Whether the candidate's precision is lower in its float constants alone."""
+    graphs = reference.model.graph, candidate.model.graph
+    if not lower_precision(*graphs):
+        return False
+    return not lower_precision(graphs[0], _widened(candidate).model.graph)
+
+
+def _widened(candidate: EvaluatedModel) -> EvaluatedModel:
+    """Return the model with all narrow float constants declared in a wide type."""
+    graph = candidate.model.graph
+    narrow = set(narrow_constants(graph))
+    constants = {
+        name: replace(each, dtype=_WIDE) if name in narrow else each
+        for name, each in graph.constants.items()
+    }
+    tensors = {
+        name: replace(each, dtype=_WIDE) if name in narrow else each
+        for name, each in graph.tensors.items()
+    }
+    # TFLite calls it dequantization where a float16 weight becomes float32.
+    nodes = tuple(
+        replace(node, op="Cast")
+        if node.op == "DequantizeLinear" and node.inputs[0] in narrow
+        else node
+        for node in graph.nodes
+    )
+    wide = replace(graph, constants=constants, tensors=tensors, nodes=nodes)
+    return replace(candidate, model=replace(candidate.model, graph=wide))
+
+
+def _with_weights(candidate: EvaluatedModel, unrounded: Mapping[str, Array]) -> EvaluatedModel:
+    oracle = candidate.oracle()
+    own = oracle.run({}, list(unrounded))
+    values = {}
+    for name, value in unrounded.items():
+        stored = np.asarray(own[name])
+        if stored.dtype.kind != "f":
+            raise ValueError(name)
+        values[name] = np.asarray(value, stored.dtype, order="C").reshape(stored.shape)
+    return _widened(candidate.evaluated_by(ReplacedConstants(oracle, values)))
+
+
+def _unrounded(weights: ComparedWeights) -> Mapping[str, Array] | None:
+    """Return the reference's numbers for all narrow constants that matter; None if one lacks."""
+    reference, candidate = weights.sides
+    found = dict(weights.comparison.unrounded)
+    narrow = [each for each in candidate.stored.values() if is_narrow(each.dtype)]
+    if any(each.name not in found and not _equal_there(each.digest, reference) for each in narrow):
+        return None
+    single = [each for each in candidate.scalars.values() if is_narrow(each.dtype)]
+    numbers = _single_numbers(reference) if single else ()
+    for each in single:
+        value = candidate.real(each)
+        if value is None or _equal_there(each.digest, reference):
+            continue
+        origins = {
+            number
+            for number in numbers
+            if float(narrowed(np.asarray(number), each.dtype)) == float(value.ravel()[0])
+        }
+        if len(origins) != 1:
+            return None
+        found[each.name] = np.full(each.shape, origins.pop())
+    return found
+
+
+def _equal_there(digest: str, reference: Weights) -> bool:
+    return any(each.digest == digest for each in reference.graph.constants.values())
+
+
+def _single_numbers(reference: Weights) -> Sequence[float]:
+    values = (reference.real(each) for each in reference.scalars.values())
+    return [float(value.ravel()[0]) for value in values if value is not None]
