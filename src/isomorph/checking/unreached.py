@@ -1,4 +1,4 @@
-"""Comparing weights, attributes and other sizes of both models, and which inputs they read."""
+"""Comparing weights, attributes, inputs that are read, and what other inputs and sizes show."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from isomorph.checking.verdict import Claim, Outcome
 from isomorph.core.coverage import InputKind
 from isomorph.core.divergence import Verdict
 from isomorph.localize.attribute_findings import compared_attributes
+from isomorph.localize.other_input_search import compared_on_other_inputs
 from isomorph.localize.size_search import compared_sizes
 from isomorph.localize.unread_inputs import compared_inputs
 from isomorph.localize.weight_findings import compared_constants
@@ -83,6 +84,26 @@ def compare_inputs(
         return Outcome()
     found = compared_inputs(experiment, prepared.inputs)
     claims = () if prepared.options.only_given else _claims(found.differs, summary, samples)
+    return Outcome(findings=found.findings, skipped=found.skipped, claims=claims)
+
+
+def compare_on_other_inputs(
+    prepared: PreparedPair,
+    experiment: ConstantExperiment | None,
+    summary: Summary,
+    samples: Sequence[Sample],
+) -> Outcome:
+    """Findings for nodes that differ on inputs of a search, where nothing else pointed to one.
+
+    Comparisons that know what differs come first: they name it.
+    """
+    options: CheckConfig = prepared.options
+    if experiment is None or not options.locate or options.only_given:
+        return Outcome()
+    if summary.verdict is Verdict.DIVERGENT:
+        return Outcome()
+    found = compared_on_other_inputs(experiment)
+    claims = _claims(found.differs, summary, samples)
     return Outcome(findings=found.findings, skipped=found.skipped, claims=claims)
 
 

@@ -41,7 +41,7 @@ _Sides = tuple["EvaluatedModel", "EvaluatedModel"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HiddenDifference:
-    """A decision on different numbers, and the input and the output that show it, if one does."""
+    """What the given inputs do not show, and the input and the output that do, if there is one."""
 
     finding: Finding | None = None
     trial: Trial | None = None

@@ -70,7 +70,7 @@ def reached(
             continue
         for node in nodes:
             if findings[node].fact(Fact.REACHED_BY) is None:
-                findings[node] = _with_input(findings[node], trial, str(wrong[0].candidate_output))
+                findings[node] = with_input(findings[node], trial, str(wrong[0].candidate_output))
         if all(each.fact(Fact.REACHED_BY) is not None for each in findings.values()):
             break
     return [
@@ -133,7 +133,7 @@ def probed(
             hidden = hidden_difference(sides, outputs, terms, carry)
             skipped += (hidden.skipped,) if hidden.skipped is not None else ()
             if hidden.finding is not None and hidden.trial is not None:
-                findings.append(_with_input(hidden.finding, hidden.trial, hidden.output))
+                findings.append(with_input(hidden.finding, hidden.trial, hidden.output))
                 differs = f"node {hidden.finding.node!r} differs on other inputs"
     except IsomorphError as error:
         return Probed(skipped=(Skipped(what="probes", why=error.sentence),))
@@ -189,7 +189,7 @@ def _selection(probes: Probes, trial: Trial, output: str, candidate: EvaluatedMo
         source=decides.source,
         evidence={Fact.NUMBERS: digest(*(each.name for each in (*others, *own)))},
     )
-    return _with_input(finding, trial, output)
+    return with_input(finding, trial, output)
 
 
 def _touched(found: Sequence[Latent], ref: EvaluatedModel, cand: EvaluatedModel) -> list[str]:
@@ -211,7 +211,8 @@ def _touched(found: Sequence[Latent], ref: EvaluatedModel, cand: EvaluatedModel)
     return touched
 
 
-def _with_input(finding: Finding, trial: Trial, output: str) -> Finding:
+def with_input(finding: Finding, trial: Trial, output: str) -> Finding:
+    """Add the input on which the difference reaches an output to a finding."""
     evidence: dict[str, Any] = {**finding.evidence, Fact.REACHED_BY: trial.recipe}
     evidence[Fact.OUTPUT] = output
     fix = None

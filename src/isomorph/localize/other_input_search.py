@@ -1,0 +1,108 @@
+"""Differences that the given inputs hide: other inputs are tried, until the outputs differ on one.
+
+Inputs that bring zeros to the last nodes of two models make their outputs agree, whatever else the
+nodes compute: zero divided by anything is zero. A limit or a remainder may be out of their reach.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.errors import IsomorphError
+from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus, Skipped
+from isomorph.core.stated_numbers import OTHER_INPUT_NUMBERS
+from isomorph.localize.input_search import (
+    DifferingInput,
+    first_that_differs,
+    other_inputs,
+)
+from isomorph.localize.locate import locate
+from isomorph.localize.output_effect import numeric
+from isomorph.localize.probe_search import Probed, with_input
+from isomorph.match.attributes import digest
+from isomorph.match.topology import Topology
+from isomorph.measure.precision import lower_precision
+
+if TYPE_CHECKING:
+    from isomorph.core.report import Binding
+    from isomorph.localize.weight_effect import ConstantExperiment
+    from isomorph.measure.evaluated_model import EvaluatedModel
+
+
+def compared_on_other_inputs(experiment: ConstantExperiment) -> Probed:
+    """Try more inputs: all where an output is one repeated number, else as many as are cheap."""
+    sides, outputs, terms = experiment.sides, experiment.outputs, experiment.terms
+    # What lower precision loses on other inputs is judged where they are given.
+    if lower_precision(*(side.model.graph for side in sides)):
+        return Probed()
+    # Two models of one function may break a tie differently.
+    trials = other_inputs(sides[0], terms, ties=False)
+    if not _uniform(sides[0], outputs):
+        trials = islice(trials, OTHER_INPUT_NUMBERS // max(map(_numbers, sides)))
+    try:
+        shown = first_that_differs(trials, sides, outputs, terms, experiment.carry)
+    except IsomorphError as error:
+        return Probed(skipped=(Skipped(what="other inputs", why=error.sentence),))
+    if shown is None:
+        return Probed()
+    found = with_input(_finding(shown), shown.trial, str(shown.wrong[0].candidate_output))
+    return Probed(findings=(found,), differs=f"node {found.node!r} differs on other inputs")
+
+
+def _numbers(side: EvaluatedModel) -> int:
+    """How many numbers one run reads or computes."""
+    graph = side.model.graph
+    constants = sum(math.prod(each.shape) for each in graph.constants.values())
+    computed = sum(
+        math.prod(size for size in spec.shape or () if isinstance(size, int))
+        for spec in graph.tensors.values()
+    )
+    return max(1, constants + computed)
+
+
+def _uniform(reference: EvaluatedModel, outputs: Sequence[Binding]) -> bool:
+    """Whether some output of several numbers holds one number only."""
+    values = numeric(reference.oracle_outputs())
+    return any(
+        pair.reference in values and _repeated(np.asarray(values[pair.reference]))
+        for pair in outputs
+    )
+
+
+def _repeated(values: np.ndarray) -> bool:
+    return values.size > 1 and values.dtype.kind == "f" and bool(np.all(values == values.flat[0]))
+
+
+def _finding(shown: DifferingInput) -> Finding:
+    """Name the node at which the models differ on the input that was found."""
+    wrong = shown.wrong[0]
+    pairs = [
+        (each.reference_output, each.candidate_output)
+        for each in shown.wrong
+        if each.reference_output and each.candidate_output
+    ]
+    try:
+        faults = locate(*shown.sides, pairs).chain.faults
+    except (IsomorphError, ValueError):
+        faults = ()
+    graph, output = shown.sides[1].model.graph, str(wrong.candidate_output)
+    made_by = Topology(graph).maker.get(output)
+    named = faults[0].node if faults else (made_by.name if made_by is not None else output)
+    return Finding(
+        rank=0,
+        code="LATENT",
+        status=FindingStatus.SUSPECTED,
+        effect=FindingEffect.LATENT,
+        summary=f"node {named!r} differs from the reference, which the given inputs do not show",
+        node=named,
+        nodes=faults[0].nodes if faults else (named,),
+        tensors=(faults[0].tensor,) if faults else (output,),
+        reference_nodes=faults[0].reference_nodes if faults else (),
+        source=made_by.source if made_by is not None else None,
+        evidence={Fact.NUMBERS: digest(str(wrong.reference_output), output)},
+    )
