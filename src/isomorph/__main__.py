@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from isomorph.core.errors import IsomorphError
+from isomorph.core.errors import BUG, IsomorphError
 from isomorph.core.escaping import printable
 
-BUG = 70
 INTERRUPTED = 130
 
 

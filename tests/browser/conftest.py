@@ -72,7 +72,7 @@ def opened(tab, tmp_path):
         path.write_text(rendered(json.dumps(document)), encoding="utf-8")
         tab.page.goto(path.as_uri())
         tab.page.wait_for_selector("#verdict")
-        if document["profile"]:
+        if document.get("profile"):
             tab.page.wait_for_selector(".plot[data-drawn]")
             tab.page.wait_for_selector(".canvas[data-nodes]")
         return tab.page

@@ -2,12 +2,23 @@
 
 import copy
 import json
+import re
+from dataclasses import replace
 
 import pytest
 
 from isomorph.core.baseline import Baseline, BaselineStatus
 from isomorph.core.coverage import Coverage, OutputCoverage
 from isomorph.core.divergence import Verdict
+from isomorph.core.proof import (
+    Assumptions,
+    NodeProof,
+    OpenReason,
+    OutputProof,
+    Proof,
+    Reason,
+    Standing,
+)
 from isomorph.core.report import Report
 from isomorph.reporters.json import as_json
 from network_for_pages import HOSTILE
@@ -357,3 +368,89 @@ def test_an_accepted_constant_is_named_as_one(opened):
     accepted = Baseline(file="known.toml", statuses=(status,))
     page = opened(json.loads(as_json(_report(Verdict.DIVERGENT, {}, baseline=accepted))))
     assert "constant w" in page.inner_text("#baseline tbody tr")
+
+
+def _proof(document, **changes):
+    """A proof of all nodes of the report but the first of the reference and the last."""
+    graphs = {each["role"]: each for each in document["profile"]["graphs"]}
+    nodes = [
+        NodeProof(side=role, node=node, op=op, standing=Standing.PROVEN)
+        for role in ("reference", "candidate")
+        for node, op in zip(graphs[role]["nodes"], graphs[role]["ops"], strict=True)
+    ]
+    reason = OpenReason(reason=Reason.NO_MEANING, node=nodes[-1].node, op="TopK", details="a tie")
+    nodes[-1] = replace(nodes[-1], standing=Standing.OPEN, open=reason)
+    nodes[0] = replace(nodes[0], standing=Standing.TESTED)
+    outputs = [
+        OutputProof(reference="y", candidate="y", standing=Standing.PROVEN),
+        OutputProof(reference="z", candidate="z", standing=Standing.TESTED, open=reason),
+    ]
+    proof = Proof(
+        reference="a.pt2", candidate="a.onnx", outputs=tuple(outputs), nodes=tuple(nodes),
+        chance=1e-15, seed=5, assumptions=Assumptions(shapes={"x": (2, 3)}, largest_rounding=1e-7),
+    )  # fmt: skip
+    return replace(proof, **changes)
+
+
+def test_the_share_of_proven_nodes_stands_at_the_top(opened, divergent):
+    page = opened({**divergent, "proof": json.loads(as_json(_proof(divergent)))})
+    count = len(divergent["profile"]["graphs"][0]["nodes"])
+    assert f"{count - 1} of {count}" in page.inner_text("#verdict #proven-share")
+    assert "x [2×3]" in page.inner_text("#proven-share")
+    widths = [
+        float(page.locator(f".share-bar .{each}").evaluate("one => parseFloat(one.style.width)"))
+        for each in ("proven", "tested")
+    ]
+    assert widths == pytest.approx([100 * (count - 1) / count, 100 / count], abs=0.01)
+
+
+def test_proven_nodes_have_a_color_and_a_mark_of_their_own(opened, divergent):
+    page = opened({**divergent, "proof": json.loads(as_json(_proof(divergent)))})
+    colors = [
+        page.evaluate(f"getComputedStyle(document.documentElement).getPropertyValue('--{each}')")
+        for each in ("proven", "tested", "edge", "accent", "candidate")
+    ]
+    assert len(set(colors)) == len(colors)
+    assert "✓ proven" in page.inner_text("#graphs .legend.proof")
+    page.locator("#findings .locate").first.click()
+    assert re.search(r"proof\s+proven", page.inner_text("#graphs .readout"))
+
+
+def test_the_proof_names_outputs_reasons_and_assumptions(opened, divergent):
+    page = opened({**divergent, "proof": json.loads(as_json(_proof(divergent)))})
+    text = page.inner_text("#proof")
+    assert "✓ proven" in text
+    assert "no meaning for operator TopK" in text
+    assert "constants equal up to 1.00×10⁻⁷" in text
+    assert "at most 1.00×10⁻¹⁵" in text
+    page.locator("#proof summary", has_text="not proven").click()
+    assert page.locator("#proof details tbody tr").count() == 2
+
+
+def test_a_contradiction_is_seen_at_once(opened, divergent):
+    found = _proof(divergent, contradicted=("y",))
+    page = opened({**divergent, "proof": json.loads(as_json(found))})
+    assert "against its proof" in page.inner_text("h1")
+    assert "a defect of isomorph" in page.inner_text("#proof [role=alert]")
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_the_headline_with_a_proof_equals_the_reports(opened, divergent, outputs):
+    found = _proof(divergent)
+    found = replace(found, outputs=found.outputs[:outputs])
+    report = _report(Verdict.EQUIVALENT, {"given": 1}, proof=found)
+    page = opened(json.loads(as_json(report)))
+    assert f"EQUIVALENT {page.inner_text('h1 .covers')}" == report.headline
+
+
+def test_a_proof_alone_has_a_page(opened, divergent):
+    found = _proof(divergent)
+    page = opened(json.loads(as_json(found)))
+    assert "Open" in page.inner_text("h1")
+    assert page.locator("#proof tbody tr").count() >= 2
+    page = opened(json.loads(as_json(replace(found, outputs=found.outputs[:1]))))
+    assert "for every input of these shapes" in page.inner_text("h1")
+    page.set_viewport_size({"width": 390, "height": 800})
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    assert wide <= 390

@@ -22,6 +22,16 @@ from isomorph.core.profile import (
     HeatMap,
     Histogram,
 )
+from isomorph.core.proof import (
+    Assumptions,
+    NodeProof,
+    OpenReason,
+    OutputProof,
+    Proof,
+    Reason,
+    Rerounded,
+    Standing,
+)
 from isomorph.core.quantized_tensor import QuantizedTensor
 from isomorph.core.report import (
     Binding,
@@ -33,6 +43,37 @@ from isomorph.core.report import (
     Skipped,
 )
 from isomorph.core.trace import Environment
+
+PROOF = Proof(
+    reference="net.pt2",
+    candidate="net.onnx",
+    outputs=(
+        OutputProof(
+            reference="logits",
+            candidate="output_0",
+            standing=Standing.OPEN,
+            open=OpenReason(reason=Reason.NO_MEANING, node="top", op="TopK", details="a tie"),
+        ),
+    ),
+    nodes=(
+        NodeProof(
+            side="reference",
+            node="relu",
+            op="Relu",
+            standing=Standing.PROVEN,
+            equal_to="relu_nhwc",
+        ),
+        NodeProof(side="candidate", node="top", op="TopK", standing=Standing.TESTED),
+    ),
+    chance=1e-15,
+    seed=5,
+    assumptions=Assumptions(
+        shapes={"x": (2, 3)},
+        largest_rounding=1e-7,
+        rerounded=(Rerounded(constant="w", expression="mul(c[2, 3], …)", relative=1e-7),),
+    ),
+    version="0.1.0",
+)
 
 
 def _part(max_abs, ratio, **changes):
@@ -294,6 +335,7 @@ def report(divergence, quantized, over_samples, profile):
         quantization=(quantized,),
         test_set=over_samples,
         profile=profile,
+        proof=PROOF,
         skipped=(Skipped(what="bodies of If", why="the runtime cannot fetch them"),),
         trusted=("net.py:build",),
         elapsed={"load": 0.5, "run": 1.25},

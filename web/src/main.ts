@@ -4,7 +4,9 @@ import { h } from "./dom";
 import { decoding } from "./decoding";
 import { findings } from "./findings";
 import { profile } from "./profile";
+import { proofHeader, proofSection, whole } from "./proof";
 import type { CloseUp, Report } from "./page_report";
+import type { Proof } from "./report";
 import { Selection } from "./selection";
 import { slices } from "./slices";
 import { alignment } from "./alignment";
@@ -13,6 +15,7 @@ import { tensors } from "./tensors";
 import { verdict } from "./verdict";
 import { viewer } from "./viewer";
 
+type Content = Report | Proof | { view: true } | string;
 type Load = (id: string) => Promise<CloseUp>;
 
 /** Draw one report into the page; `load` brings tensors that were left out of it. */
@@ -25,6 +28,7 @@ function draw(report: Report, page: HTMLElement, load?: Load, head: HTMLElement 
     profile(report, selection),
     slices(report, selection),
     tensors(report, selection, load),
+    proofSection(report.proof),
     decoding(report),
     quantization(report),
     testSet(report),
@@ -35,11 +39,19 @@ function draw(report: Report, page: HTMLElement, load?: Load, head: HTMLElement 
   page.replaceChildren(...[head, verdict(report), contents(parts), ...parts].filter((one) => one !== null));
 }
 
+/** The page of a proof alone, without a report. */
+function drawProof(proof: Proof, page: HTMLElement): void {
+  document.documentElement.dataset["verdict"] = whole(proof) ? "equivalent" : "unknown";
+  document.title = `${whole(proof) ? "proven" : "open"} · isomorph`;
+  page.replaceChildren(...[proofHeader(proof), proofSection(proof)].filter((one) => one !== null));
+}
+
 const NAMES: Record<string, string> = {
   findings: "Findings",
   profile: "Profile",
   graphs: "Graphs",
   tensors: "Tensors",
+  proof: "Proof",
   decoding: "Decoding",
   quantization: "Quantization",
   "test-set": "Test set",
@@ -61,24 +73,29 @@ addEventListener("beforeprint", () => document.querySelectorAll("details").forEa
 
 const text = document.getElementById("report")?.textContent ?? "";
 const page = document.getElementById("page");
-if (page !== null) void open(JSON.parse(text) as Report | { view: true } | string, page);
+if (page !== null) void open(JSON.parse(text) as Content, page);
 
-/** A long report comes packed, as a string. */
-async function open(data: Report | { view: true } | string, page: HTMLElement): Promise<void> {
+/** A long document comes packed, as a string. */
+async function open(data: Content, page: HTMLElement): Promise<void> {
   if (typeof data === "string") {
     try {
-      draw(await unpacked(data), page);
+      drawn(await unpacked(data), page);
     } catch (error) {
       page.replaceChildren(h("p", { class: "empty", role: "alert" }, `This browser cannot unpack the report: ${String(error)}. A newer one can.`));
     }
   } else if ("view" in data) void viewer(page, draw);
-  else draw(data, page);
+  else drawn(data, page);
 }
 
-async function unpacked(packed: string): Promise<Report> {
+function drawn(data: Report | Proof, page: HTMLElement): void {
+  if ("verdict" in data) draw(data, page);
+  else drawProof(data, page);
+}
+
+async function unpacked(packed: string): Promise<Report | Proof> {
   const text = atob(packed);
   const bytes = new Uint8Array(text.length);
   for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return (await new Response(stream).json()) as Report;
+  return (await new Response(stream).json()) as Report | Proof;
 }

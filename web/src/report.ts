@@ -25,6 +25,10 @@ export type CachedBy = "stated by the user" | "names" | "data flow" | "order and
 
 export type TokenJudgment = "same" | "tie" | "within the intended loss" | "wrong" | "not judged";
 
+export type Standing = "proven" | "tested" | "open";
+
+export type Reason = "no meaning" | "unexplained constant" | "different identity" | "domain" | "interface" | "measured";
+
 export type BaselineState = "new" | "unchanged" | "worse" | "expired" | "fixed";
 
 export type FileRole = "inputs" | "data" | "state";
@@ -61,6 +65,8 @@ export interface Report {
   decoding: Decoding | null;
   /** The error node by node; null where it was not asked for. */
   profile: ErrorProfile | null;
+  /** What is proven for every input of these shapes; null where no proof was asked for. */
+  proof: Proof | null;
   /** The pair's name in the project file, or the two locations. */
   pair: string;
   baseline: Baseline | null;
@@ -553,6 +559,69 @@ export interface Element {
   index: number[];
   reference: Real;
   candidate: Real;
+}
+
+/** What is proven of a pair; ``chance`` bounds the probability that a wrong equality passed. */
+export interface Proof {
+  reference: string;
+  candidate: string;
+  outputs: OutputProof[];
+  nodes: NodeProof[];
+  /** Bounds the probability that a wrong equality passed. */
+  chance: Real;
+  /** Of primes, elements and hashes; ``isomorph prove --seed`` repeats the proof. */
+  seed: number;
+  assumptions: Assumptions;
+  /** Outputs of the reference that are proven and whose graphs a check measured to differ on inputs of these shapes: a defect of isomorph. */
+  contradicted: string[];
+  seconds: Real;
+  version: string;
+  schema: string;
+}
+
+/** One pair of outputs. */
+export interface OutputProof {
+  reference: string;
+  candidate: string;
+  standing: Standing;
+  /** Why it is not proven. */
+  open: OpenReason | null;
+}
+
+/** Why an output is not proven, and the node at which the proof ended. */
+export interface OpenReason {
+  reason: Reason;
+  node: string;
+  op: string;
+  details: string;
+}
+
+/** One node of a side; ``equal_to`` is a tensor of the other side, where there is one. */
+export interface NodeProof {
+  side: string;
+  node: string;
+  op: string;
+  standing: Standing;
+  /** A tensor of the other side that is proven equal; empty where there is none. */
+  equal_to: string;
+  /** Why it is not proven, where that is known of this node. */
+  open: OpenReason | null;
+}
+
+/** What a proof rests on. */
+export interface Assumptions {
+  shapes: Record<string, number[]>;
+  /** How far a constant of the candidate is off the expression that it stands for, relatively. */
+  largest_rounding: Real;
+  rerounded: Rerounded[];
+  arithmetic: string;
+}
+
+/** A constant of the candidate that stands for an expression of the reference's constants. */
+export interface Rerounded {
+  constant: string;
+  expression: string;
+  relative: Real;
 }
 
 /** The file of what was accepted, as far as it concerns one pair, and each entry's status. */

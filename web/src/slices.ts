@@ -4,7 +4,8 @@ import cytoscape from "cytoscape";
 import { abridged, css, h, section, shown } from "./dom";
 import { figure } from "./figures";
 import { graph, real, type Report } from "./page_report";
-import type { GraphProfile } from "./report";
+import { mark, nodeStandings } from "./proof";
+import type { GraphProfile, NodeProof } from "./report";
 import { commonRanks, HEIGHT, joined, key, layOut, WIDTH, type Role, type Side } from "./arrange";
 import { faultyInside, faulty, type Place, type Selection } from "./selection";
 
@@ -35,7 +36,7 @@ export function slices(report: Report, selection: Selection): HTMLElement {
   return section(
     "graphs",
     left === undefined ? "The graph around a node" : "Both graphs around a node",
-    left === undefined ? "" : "Reference left, candidate right; dashed lines join tensors that correspond, dotted edges lead through nodes that are not shown. The fill is the error that arises at the node.",
+    left === undefined ? "" : "Reference left, candidate right; dashed lines join tensors that correspond, dotted edges lead through nodes that are not shown. The fill is the error that arises at the node." + (report.proof ? " Blue with a ✓: proven for every input of these shapes." : ""),
     h(
       "div",
       { class: "tools" },
@@ -44,6 +45,7 @@ export function slices(report: Report, selection: Selection): HTMLElement {
       size,
       h("button", { type: "button", click: () => view.fit() }, "Fit"),
       h("span", { class: "legend" }, h("i", { class: "ramp" }), h("span", {}, "own error: none … largest")),
+      report.proof && h("span", { class: "legend proof" }, h("i", { class: "swatch proven" }), h("span", {}, "✓ proven")),
     ),
     canvas,
     readout,
@@ -66,6 +68,7 @@ class View {
   private size = USUAL;
   private place: Place | null = null;
   private readonly readers: Map<Role, number[][]>;
+  private readonly standings: Map<string, NodeProof>;
 
   constructor(
     private readonly report: Report,
@@ -75,6 +78,7 @@ class View {
     private readonly readout: HTMLElement,
     private readonly selection: Selection,
   ) {
+    this.standings = nodeStandings(report.proof);
     this.readers = new Map([["candidate", readers(right)]]);
     if (left !== undefined) this.readers.set("reference", readers(left));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
@@ -181,13 +185,14 @@ class View {
     const marked = role === "candidate" ? faulty(this.report, side) : new Map<number, number>();
     const heat = heatOf(this.right);
     const inner = (place: number): string | undefined => (marked.has(place) ? faultyInside(this.report, side, place)[0] : undefined);
+    const standing = (place: number): NodeProof["standing"] | undefined => this.standings.get(`${role}:${side.nodes[place] ?? ""}`)?.standing;
     return places.map((place) => ({
       data: {
         id: key(role, place),
-        label: `${shown(side.ops[place] ?? "")}${inner(place) === undefined ? "" : ` › ${abridged(shown(inner(place) ?? ""), 22)}`}\n${abridged(shown(side.nodes[place] ?? ""), 26)}`,
+        label: `${mark(standing(place))}${shown(side.ops[place] ?? "")}${inner(place) === undefined ? "" : ` › ${abridged(shown(inner(place) ?? ""), 22)}`}\n${abridged(shown(side.nodes[place] ?? ""), 26)}`,
         heat: role === "candidate" ? heat(place) : 0,
       },
-      classes: marked.has(place) ? `${role} faulty` : role,
+      classes: [role, marked.has(place) ? "faulty" : "", standing(place) ?? ""].join(" "),
     }));
   }
 
@@ -237,6 +242,7 @@ class View {
           ]
         : []),
       ...(role === "candidate" ? faultyInside(this.report, side, place).map((one) => pairing("faulty inside", shown(one))) : []),
+      ...[this.standings.get(`${role}:${side.nodes[place] ?? ""}`)].flatMap((one) => (one === undefined ? [] : [pairing("proof", one.standing)])),
       pairing("run", figure(side.execution[place])),
       pairing("budget", figure(side.budget[place])),
     ];
@@ -316,6 +322,8 @@ function style(): cytoscape.StylesheetJson {
       },
     },
     { selector: "node[heat > 0.55]", style: { color: css("--on-accent") } },
+    { selector: "node.proven", style: { "border-width": 2.5, "border-color": css("--proven") } },
+    { selector: "node.proven[heat <= 0]", style: { "background-color": css("--proven-wash") } },
     { selector: "node.faulty", style: { "border-width": 3, "border-color": accent ?? "" } },
     { selector: "node.chosen", style: { "border-width": 3, "border-color": ink ?? "", "outline-width": 3, "outline-color": css("--reference"), "outline-opacity": 0.45, "outline-offset": 2 } },
     { selector: "edge", style: { width: 1.25, "line-color": lineColor ?? "", "target-arrow-color": lineColor ?? "", "target-arrow-shape": "triangle", "arrow-scale": 0.8, "curve-style": "bezier" } },

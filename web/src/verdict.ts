@@ -3,6 +3,7 @@
 import { h, name, table } from "./dom";
 import { figure, shape, size, used } from "./figures";
 import { model, real, type Report } from "./page_report";
+import { share, whole } from "./proof";
 import type { Divergence, ErrorTerm, Verdict } from "./report";
 
 const SENTENCE: Record<Verdict, string> = {
@@ -24,9 +25,10 @@ export function verdict(report: Report): HTMLElement {
     "header",
     { id: "verdict" },
     h("p", { class: "brand" }, "isomorph"),
-    h("h1", {}, h("span", { class: "verdict" }, SENTENCE[report.verdict]), covers(report) !== "" && h("span", { class: "covers" }, covers(report)), accepted(report) && h("span", { class: "chip" }, "accepted"), h("span", { class: "reason" }, report.reason)),
+    h("h1", {}, h("span", { class: "verdict" }, SENTENCE[report.verdict]), covers(report) !== "" && h("span", { class: "covers" }, covers(report)), accepted(report) && h("span", { class: "chip" }, "accepted"), contradicted(report) && h("span", { class: "chip divergent" }, "against its proof"), h("span", { class: "reason" }, report.reason)),
     h("p", { class: "pair" }, side(report, "reference"), arrow(report), side(report, "candidate")),
     worst !== undefined && numbers(worst, outputs.length, model(report, "reference") === undefined),
+    report.proof && share(report.proof),
     outputs.length > 1 && outputsTable(outputs),
     uncompared(report),
     baseline(report),
@@ -35,7 +37,9 @@ export function verdict(report: Report): HTMLElement {
 
 /** What the verdict covers, as in the headline of every other report: on 1 given input. */
 function covers(report: Report): string {
-  const text = coveredInputs(report);
+  const measured = coveredInputs(report);
+  const proven = report.verdict === "equivalent" && report.proof && whole(report.proof) && !contradicted(report);
+  const text = proven ? `for every input of these shapes, measured ${measured}` : measured;
   return report.quick === true ? `${text} (quick: outputs only)`.trim() : text;
 }
 
@@ -51,6 +55,11 @@ function coveredInputs(report: Report): string {
   const counts = kinds.filter(([count]) => count > 0).map(([count, kind]) => `${count} ${kind}`);
   if (counts.length > 0) parts.push(`${counts.join(" and ")} ${ledger.given + ledger.generated === 1 ? "input" : "inputs"}`);
   return [parts.length > 0 ? `on ${parts.join(" and ")}` : "", only ? "only" : ""].filter((part) => part !== "").join(" ");
+}
+
+/** Whether something is proven that was measured to differ. */
+function contradicted(report: Report): boolean {
+  return (report.proof?.contradicted ?? []).length > 0;
 }
 
 /** Outputs that were owed a comparison on some input, and why they did not get it. */

@@ -60,6 +60,8 @@ def check(
     # Read first, so that a broken file fails before the check.
     accepted = None if options.baseline is None else _read_baseline(Path(options.baseline))
     _refuse_without_decoder(options, candidate, data)
+    if options.prove:
+        _refuse_without_pair(options, candidate)
     samples, metric = _given_samples(data, inputs, options, trust=trust)
     example = inputs
     if samples is not None and not all(map(_is_file, (reference, candidate))):
@@ -164,6 +166,17 @@ def _refuse_without_decoder(
         raise UsageError(
             "BAD_OPTION", "--decode has one prompt, and --data gives many samples",
             fix="give the prompt with --inputs; it may have several rows",
+        )  # fmt: skip
+
+
+def _refuse_without_pair(options: CheckOptions, candidate: Any) -> None:  # noqa: ANN401
+    """Raise a ``UsageError`` where there are no two graphs of one step to prove equal."""
+    if candidate is None:
+        raise UsageError("BAD_OPTION", "--prove compares two models, and one is given")
+    if options.decode is not None:
+        raise UsageError(
+            "BAD_OPTION", "--prove is about one call of a model, and --decode makes many",
+            fix="isomorph prove with the inputs of one step",
         )  # fmt: skip
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
@@ -131,18 +131,62 @@ def open_model(
         yield handle, loader.sample(handle.model.graph.inputs)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedPair:
+    """Two models, the given inputs, and the configuration of a check of them."""
+
+    reference: ModelHandle
+    candidate: ModelHandle
+    given: Sample | None
+    config: CheckConfig
+
+
+class PairArguments(TypedDict):
+    """What the verbs of two models take beside the models."""
+
+    inputs: object
+    dims: Mapping[str, int] | None
+    trust: bool
+    in_process: bool
+    progress: Progress | None
+
+
 @contextmanager
 def open_models(
-    reference: object, candidate: object, **stated: Unpack[LoaderKeywords]
-) -> Iterator[tuple[ModelHandle, ModelHandle, Sample | None]]:
-    """Both models and the given inputs; ``stated`` are keywords of ``open_loader``."""
-    with open_loader(reference, candidate, **stated) as loader:
+    reference: object,
+    candidate: object,
+    options: PairOptions,
+    *,
+    seed: int = 0,
+    budgets: Mapping[str, float] | None = None,
+    **stated: Unpack[PairArguments],
+) -> Iterator[OpenedPair]:
+    """Both models, opened with these options; they end with the context."""
+    trust, progress = stated["trust"], stated["progress"]
+    config = check_config(
+        options,
+        dims=stated["dims"] or {},
+        budgets=budgets or {},
+        seed=seed,
+        trusted=trusted_names(reference, candidate, trust=trust),
+        on_progress=progress,
+    )
+    with open_loader(
+        reference,
+        candidate,
+        trust=trust,
+        in_process=stated["in_process"],
+        runtime=options.runtime,
+        inputs=stated["inputs"],
+        on_progress=progress,
+    ) as loader:
         loader.warm(reference, candidate)
         # Workers start while this module is imported.
         from isomorph.checking.dispatch import open_pair
 
         left, right = open_pair(loader, reference, candidate)
-        yield left, right, loader.sample(left.model.graph.inputs)
+        given = loader.sample(left.model.graph.inputs)
+        yield OpenedPair(reference=left, candidate=right, given=given, config=config)
 
 
 def load_options(

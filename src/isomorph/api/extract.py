@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from isomorph.api.environment import check_config, open_models
+from isomorph.api.environment import open_models
 from isomorph.api.option_keywords import with_keywords
 from isomorph.api.options import PairOptions
 
@@ -42,23 +42,24 @@ def extract(
     from isomorph.reporters.extraction_readme import readme
 
     options = with_keywords(options or PairOptions(), keywords)
-    config = check_config(options, dims=dims or {}, seed=seed, on_progress=progress)
     if node is None and report is not None:
         node = reported_node(Path(report))
     with open_models(
         reference,
         candidate,
+        options,
+        seed=seed,
+        inputs=inputs,
+        dims=dims,
         trust=trust,
         in_process=in_process,
-        runtime=options.runtime,
-        inputs=inputs,
-        on_progress=progress,
-    ) as (left, right, given):
+        progress=progress,
+    ) as pair:
         request = Request(
-            reference=left,
-            candidate=right,
-            given=given,
-            options=config,
+            reference=pair.reference,
+            candidate=pair.candidate,
+            given=pair.given,
+            options=pair.config,
             node=node,
             ops=tuple(options.runtime.ops),
         )

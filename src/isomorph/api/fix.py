@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from isomorph.api.environment import check_config, open_models, trusted_names
+from isomorph.api.environment import open_models
 from isomorph.api.option_keywords import with_keywords
 from isomorph.api.options import PairOptions
 from isomorph.api.repeat import RepairCall, changed_models, repeated_call
@@ -60,23 +60,19 @@ def fix(
     )
     if candidate is None:
         call = repeated_call(call)
-    config = check_config(
-        call.options,
-        dims=call.dims,
-        budgets=call.budgets,
-        seed=call.seed or 0,
-        trusted=trusted_names(call.reference, call.candidate, trust=trust),
-        on_progress=progress,
-    )
     with open_models(
         call.reference,
         call.candidate,
+        call.options,
+        seed=call.seed or 0,
+        budgets=call.budgets,
+        inputs=call.inputs,
+        dims=call.dims,
         trust=trust,
         in_process=in_process,
-        runtime=call.options.runtime,
-        inputs=call.inputs,
-        on_progress=progress,
-    ) as (left, right, given):
+        progress=progress,
+    ) as pair:
+        left, right, given, config = pair.reference, pair.candidate, pair.given, pair.config
         path = Path(output) if output is not None else None
         changed = changed_models(call.report, left, right)
         if keep_float is not None:

@@ -48,6 +48,7 @@ class CheckKeywords(PairKeywords, total=False):
     strict: bool
     only_given: bool
     quick: bool
+    prove: bool
     locate: bool
     align: bool | None
     quantization: bool | None

@@ -80,6 +80,8 @@ class CheckOptions(PairOptions):
     quick: bool = False
     """Compare the outputs only, on the given inputs or one generated input: no search for faults,
     no comparison of weights, no other sizes."""
+    prove: bool = False
+    """Whether to prove as well, as ``isomorph.prove`` does, from the same opened models."""
     locate: bool = True
     """Whether to search for the nodes at fault."""
     align: bool | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
-from isomorph.api.environment import check_config, open_models
+from isomorph.api.environment import open_models
 from isomorph.api.option_keywords import with_keywords
 from isomorph.api.options import PairOptions
 
@@ -35,14 +35,14 @@ def prove(
     from isomorph.checking.prove import prove_pair
 
     options = with_keywords(options or PairOptions(), keywords)
-    config = check_config(options, dims=dims or {}, on_progress=progress)
     with open_models(
         reference,
         candidate,
+        options,
+        inputs=inputs,
+        dims=dims,
         trust=trust,
         in_process=in_process,
-        runtime=options.runtime,
-        inputs=inputs,
-        on_progress=progress,
-    ) as (left, right, given):
-        return prove_pair(left, right, given, config, seed=seed)
+        progress=progress,
+    ) as pair:
+        return prove_pair(pair.reference, pair.candidate, pair.given, pair.config, seed=seed)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from isomorph.api.environment import check_config, open_models, sample_set, trusted_names
+from isomorph.api.environment import open_models, sample_set
 from isomorph.api.option_keywords import with_keywords
 from isomorph.api.options import PairOptions
 from isomorph.api.ranges import stated_ranges
@@ -50,27 +50,23 @@ def stress(
     options = with_keywords(options or PairOptions(), keywords)
     stated = stated_ranges(ranges)
     samples = sample_set(data, inputs, memory=options.runtime.limits.memory)
-    config = check_config(
-        options,
-        dims=dims or {},
-        seed=seed,
-        trusted=trusted_names(reference, candidate, trust=trust),
-        on_progress=progress,
-    )
     place = Path(output) if output is not None else None
     with open_models(
         reference,
         candidate,
+        options,
+        seed=seed,
+        inputs=inputs,
+        dims=dims,
         trust=trust,
         in_process=in_process,
-        runtime=options.runtime,
-        inputs=inputs,
-        on_progress=progress,
-    ) as (left, right, given):
-        prepared = prepare_pair(left, right, config)
-        starts = [given] if given is not None else []
+        progress=progress,
+    ) as pair:
+        prepared = prepare_pair(pair.reference, pair.candidate, pair.config)
+        starts = [pair.given] if pair.given is not None else []
         if samples is not None:
-            starts += [each.sample for each in samples.samples(left.model.graph.inputs, dims or {})]
+            inputs_of = pair.reference.model.graph.inputs
+            starts += [each.sample for each in samples.samples(inputs_of, dims or {})]
         search = StressSearch(
             prepared=prepared,
             samples=starts or prepared.generated_samples(),

@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from isomorph.bounds.interval import Array
     from isomorph.bounds.node_inputs import NodeInputs
 
-_ROUNDINGS = 8.0
-"""Roundings in a row of one normalization: differences, squares, a mean, a sum, a root, a quotient,
-a product and a sum."""
+_STEPS = ("x - mean", "square", "mean", "+ epsilon", "root", "quotient", "* factor", "+ offset")
+"""The operations in a row of one normalization, as its definition states them."""
+
+NORMALIZATION_ROUNDINGS = float(len(_STEPS))
+"""Each of them rounds once; the sums inside the means are counted by their elements."""
 
 
 def normalization(inputs: NodeInputs) -> Sequence[Interval]:
@@ -33,7 +35,7 @@ def normalization(inputs: NodeInputs) -> Sequence[Interval]:
     size = np.broadcast_to(share * factor, shape) if factor is not None else np.full(shape, share)
     if offset is not None:
         size = size + offset
-    terms = _ROUNDINGS + math.prod(data.shape)
+    terms = NORMALIZATION_ROUNDINGS + math.prod(data.shape)
     results = [inputs.rounding.results(clean(-size, size), size, terms)]
     for extra in inputs.shapes[1:]:
         # The mean, and one over the deviation.

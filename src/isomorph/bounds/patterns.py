@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.bounds.interval import Interval, point, within
+from isomorph.bounds.normalization import NORMALIZATION_ROUNDINGS
 
 if TYPE_CHECKING:
     from isomorph.bounds.node_inputs import NodeInputs
     from isomorph.core.model import Node
-
-_ROUNDINGS = 8.0
-"""Roundings in a row between a tensor and its quotient by the root of its mean square."""
 
 
 def bounded_quotient(inputs: NodeInputs) -> Interval | None:
@@ -56,11 +54,12 @@ def _over_root(inputs: NodeInputs, above: str, below: str) -> Interval | None:
         return None
     sample = inputs.runs.sample
     count = np.size(sample[above]) / max(1, np.size(sample[mean.outputs[0]]))
-    share = math.sqrt(max(1.0, count)) * (1.0 + rounding.stored) ** _ROUNDINGS
+    # A normalization without its deviations, factor and offset: at most as many roundings.
+    share = math.sqrt(max(1.0, count)) * (1.0 + rounding.stored) ** NORMALIZATION_ROUNDINGS
     (shape,) = inputs.shapes
     if shape != np.shape(sample[above]):
         return None
-    return rounding.results(within(shape, -share, share), terms=count + _ROUNDINGS)
+    return rounding.results(within(shape, -share, share), terms=count + NORMALIZATION_ROUNDINGS)
 
 
 def _offset(inputs: NodeInputs, node: Node) -> tuple[float, Node | None]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -65,9 +66,9 @@ class RangeAnalysis:
         with noted_limits() as noted:
             found = self._ranges()
         skipped = tuple(Skipped(what=each.left_out, why=each.why) for each in noted)
-        return Ranges(**{**found, "skipped": skipped})  # type: ignore[arg-type]
+        return replace(found, skipped=skipped)
 
-    def _ranges(self) -> dict[str, object]:
+    def _ranges(self) -> Ranges:
         graph, session = self.handle.model.graph, self.handle.oracle()
         self._nodes = {out: node for node in graph.nodes for out in node.outputs if out}
         self._report("bound", "")
@@ -90,19 +91,19 @@ class RangeAnalysis:
         tensors = [self._tensor(graph, name, sample, bounds[name], measured) for name in names]
         tensors += self._constants(graph, walk, sample)
         overflows = self._overflows(tensors, measured)
-        return {
-            "model": self.handle.summary,
-            "target": self.target,
-            "largest": largest(str(self.target)) if is_float(self.target) else None,
-            "inputs": tuple(input_range(each) for each in self.space.variables),
-            "tensors": tuple(tensors),
-            "overflows": overflows,
-            "notes": tuple(self._notes),
-            "seed": self.seed,
-            "evaluations": measured.runs,
-            "boxes": boxes,
-            "version": VERSION,
-        }
+        return Ranges(
+            model=self.handle.summary,
+            target=self.target,
+            largest=largest(str(self.target)) if is_float(self.target) else None,
+            inputs=tuple(input_range(each) for each in self.space.variables),
+            tensors=tuple(tensors),
+            overflows=overflows,
+            notes=tuple(self._notes),
+            seed=self.seed,
+            evaluations=measured.runs,
+            boxes=boxes,
+            version=VERSION,
+        )
 
     def _largest(self, graph: Graph, name: str) -> float:
         """The largest number that a tensor may hold; infinite where a scale follows the bound."""
@@ -155,19 +156,17 @@ class RangeAnalysis:
             search(
                 self.space,
                 start,
-                lambda inputs, name=name: measured.magnitudes(  # type: ignore[misc]
-                    name, inputs, undecided
-                ),
+                partial(measured.magnitudes, name, others=undecided),
                 random,
                 enough=self._beginning(name, limits[name]),
-                propose=lambda best, name=name: self._steps(best, name),  # type: ignore[misc]
+                propose=partial(self._steps, name),
             )
             if self._overflowed(name, measured):
                 # One input usually overflows several tensors: every one is measured on it.
                 measured.measure([(measured.extremes[name][0], f"search for {name}")])
                 break
 
-    def _steps(self, best: Mapping[str, Array], name: str) -> Sequence[Mapping[str, Array]]:
+    def _steps(self, name: str, best: Mapping[str, Array]) -> Sequence[Mapping[str, Array]]:
         """Steps along the gradient of the largest element, where the oracle has gradients."""
         oracle = differentiable(self.handle.oracle())
         if oracle is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from isomorph.checking.collect import Collectors
 from isomorph.checking.compare import (
@@ -26,6 +26,7 @@ from isomorph.checking.evaluate import (
 )
 from isomorph.checking.locate import confirmed, weight_outcome, weights_decide
 from isomorph.checking.prepare import PreparedPair, prepare_pair
+from isomorph.checking.proof_beside import ProofBeside
 from isomorph.checking.report import final_report, logged_check
 from isomorph.checking.sample_phases import (
     add_comparison,
@@ -41,6 +42,7 @@ from isomorph.checking.unreached import (
     compare_attributes,
     compare_constants,
     compare_inputs,
+    compare_on_other_inputs,
     compare_sizes,
 )
 from isomorph.checking.verdict import Claim, Outcome, known_to_differ
@@ -61,33 +63,13 @@ from isomorph.measure.size_findings import Sized
 if TYPE_CHECKING:
     from isomorph.checking.config import CheckConfig
     from isomorph.checking.log import CheckLog
+    from isomorph.checking.sample_plan import SamplePlan
     from isomorph.core.model import TensorSpec
     from isomorph.core.report import Binding, Report
     from isomorph.core.trace import Array
     from isomorph.inputs.feeds import Sample
     from isomorph.measure.evaluated_model import EvaluatedModel
     from isomorph.sessions.model_handle import ModelHandle
-
-
-class SamplePlan(Protocol):
-    """Makes the samples of a check itself, and adds what it learns from their comparisons."""
-
-    def bound(self, prepared: PreparedPair) -> PreparedPair:
-        """The pair, with the bindings that the plan stated marked as such."""
-
-    def samples(self, prepared: PreparedPair) -> list[Sample]:
-        """The samples to check, in their order."""
-
-    def add(
-        self,
-        sample: Sample,
-        comparison: Comparison,
-        sides: tuple[EvaluatedModel, EvaluatedModel],
-    ) -> None:
-        """Take the comparison of a sample."""
-
-    def outcome(self, prepared: PreparedPair) -> Outcome:
-        """What all samples together show."""
 
 
 def check_pair(
@@ -154,6 +136,7 @@ class _PairCheck:
     sizes: Sized
     declared_terms: Terms
     weights: ComparedWeights
+    proof: ProofBeside
 
     @classmethod
     def of(cls, log: CheckLog, prepared: PreparedPair) -> _PairCheck:
@@ -173,6 +156,7 @@ class _PairCheck:
             sizes=Sized(stated=options.sizes is not None),
             declared_terms=terms,
             weights=ComparedWeights(prepared.reference, prepared.candidate),
+            proof=ProofBeside(requested=options.prove),
         )
 
     @property
@@ -267,10 +251,13 @@ class _PairCheck:
         comparison, found = confirmed(sides, comparison, earlier.outputs, terms)
         if log.options.look_into_loss:
             with phase("study of the loss"):
-                loss = study_loss(sides, comparison, self.terms, sample.kind, loss)
+                loss = study_loss(
+                    sides, comparison, self.terms, sample.kind, loss, weights=self.weights
+                )
             log.add(loss.outcome)
             comparison = loss.comparison or comparison
         add_comparison(log, comparison, earlier.outputs)
+        self.proof.note(sides[0].feeds, comparison.divergences)
         if plan is not None:
             plan.add(sample, comparison, sides)
         self.sizes.note(sample, comparison.divergences)
@@ -354,6 +341,8 @@ class _PairCheck:
             )
         with phase("inputs that are read"):
             log.add(compare_inputs(prepared, experiment, log.summary, log.samples))
+        with phase("other inputs"):
+            log.add(compare_on_other_inputs(prepared, experiment, log.summary, log.samples))
         with phase("other sizes"):
             log.add(compare_sizes(prepared, experiment, log.summary, log.samples))
 
@@ -375,7 +364,7 @@ class _PairCheck:
             "output", left.outputs, right.outputs, earlier.outputs, named=named
         )
         log.add(Outcome(findings=tuple(signature)))
-        return final_report(
+        report = final_report(
             log,
             self.collectors,
             (prepared.reference, prepared.candidate),
@@ -383,6 +372,7 @@ class _PairCheck:
             earlier.outputs,
             skipped=self.sizes.skipped,
         )
+        return self.proof.added(report, prepared, earlier.outputs, log.samples)
 
 
 def _samples(prepared: PreparedPair, given: Sample | None) -> list[Sample]:

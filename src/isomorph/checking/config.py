@@ -31,6 +31,8 @@ class CheckConfig:
     """Whether outputs may have their axes in any order: those of a part of a graph have none."""
     quick: bool = False
     """Whether only the outputs are compared, on the given inputs or one generated input."""
+    prove: bool = False
+    """Whether to prove as well, for every input of the shapes of the first sample."""
     locate: bool = True
     look_into_loss: bool = True
     """Whether a loss within its budget is followed to its nodes: a fault may hide in it."""

@@ -10,6 +10,7 @@ from isomorph.checking.loader import is_trace_of_model, recorded
 from isomorph.core.cost import phase
 from isomorph.core.errors import UsageError
 from isomorph.measure.parallel import run_parallel
+from isomorph.store.format_detection import source_kind
 
 if TYPE_CHECKING:
     from isomorph.checking.config import CheckConfig
@@ -33,6 +34,12 @@ def run_check(
         given = None if samples else loader.sample(alone.model.graph.inputs)
         return check_alone(alone, given, options)
     loader.warm(reference, candidate)
+    if options.prove and any(map(_is_recorded, (reference, candidate))):
+        raise UsageError(
+            "BAD_OPTION",
+            "--prove needs both graphs, and one side is a recording",
+            fix="give the model itself",
+        )
     if is_trace_of_model(reference) or is_trace_of_model(candidate):
         from isomorph.checking.check_trace import check_replayed
 
@@ -66,6 +73,10 @@ def run_check(
     left, right = open_pair(loader, reference, candidate)
     given = None if samples else loader.sample(left.model.graph.inputs)
     return check_pair(left, right, given, options)
+
+
+def _is_recorded(source: Any) -> bool:  # noqa: ANN401
+    return isinstance(source, (str, Path)) and source_kind(str(source)) == "recorded"
 
 
 def open_pair(loader: Loader, reference: Any, candidate: Any) -> tuple[ModelHandle, ModelHandle]:  # noqa: ANN401

@@ -74,10 +74,15 @@ def prove_pair(
     ``seed`` chooses primes, random elements and hashes; without it they are unpredictable, so
     that no model can be made to fit them.
     """
-    begun = time.perf_counter()
-    seed = secrets.randbits(_SEED_BITS) if seed is None else seed
     pair = prepare_pair(reference, candidate, options)
     sample = given if given is not None else pair.generated_samples()[0]
+    return prove_prepared(pair, sample, seed=seed)
+
+
+def prove_prepared(pair: PreparedPair, sample: Sample, *, seed: int | None = None) -> Proof:
+    """What can be proven of a prepared pair for inputs of the shapes of this sample."""
+    begun = time.perf_counter()
+    seed = secrets.randbits(_SEED_BITS) if seed is None else seed
     left = pair.evaluated(pair.reference, pair.reference.real(sample.feeds))
     layouts = pair.layouts(left)
     sides = (
@@ -271,8 +276,14 @@ def _output(
         if left.id == right.id:
             return OutputProof(reference=reference, candidate=candidate, standing=Standing.PROVEN)
         if left.shape != right.shape or left.dtype != right.dtype:
+            # The first node that has no counterpart is where the shapes or types part.
+            apart = first_open(
+                prover, *((sides[0], reference) if turned else (sides[1], candidate))
+            )
             reason = OpenReason(
                 reason=Reason.INTERFACE,
+                node=apart.node if apart is not None else "",
+                op=apart.op if apart is not None else "",
                 details=f"{left.dtype} {list(left.shape)}, {right.dtype} {list(right.shape)}",
             )
             return OutputProof(

@@ -44,10 +44,12 @@ def check(
 ) -> int:
     """Are these two models the same function? If not: where and why.
 
-    Exit codes: 0 the same, 1 divergent, 2 wrong use or unreadable model, 3 unknown, 4 refused.
+    Exit codes: 0 the same, 1 divergent, 2 wrong use or unreadable model, 3 unknown, 4 refused,
+    70 a proof (--prove) contradicts what was measured: a defect of isomorph.
     """
     from isomorph import api, registry
     from isomorph.cli.command_cost import with_cost_of_command
+    from isomorph.cli.contradiction import save_contradiction
     from isomorph.cli.output import refuse_page_on_terminal, show_report, show_report_on_interrupt
     from isomorph.cli.progress import Progress
     from isomorph.store.targets import check_target
@@ -69,4 +71,5 @@ def check(
         report = api.check(reference, candidate, progress=progress, **{**usual, **stated})
     report = with_cost_of_command(report)
     show_report(report, reporter, output)
+    save_contradiction(report)
     return report.exit_code

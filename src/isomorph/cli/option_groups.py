@@ -114,6 +114,7 @@ class CheckFlags(Flags):
     """How far a check goes, and how its result is judged."""
 
     quick: cli_options.Quick = False
+    prove: cli_options.Prove = False
     locate: cli_options.Locate = None
     align: cli_options.Align = None
     quantization: cli_options.Quantization = None

@@ -338,6 +338,13 @@ Quick = Annotated[
     bool,
     Option("--quick", help="Compare the outputs only: no faulty nodes, weights or other inputs."),
 ]
+Prove = Annotated[
+    bool,
+    Option(
+        "--prove",
+        help="Prove as well that the outputs agree on every input of these shapes.",
+    ),
+]
 Decode = Annotated[
     int | None,
     Option(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isomorph.cli.contradiction import save_contradiction
 from isomorph.cli.output import show_report, show_report_on_interrupt, write
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.escaping import printable
@@ -81,6 +82,7 @@ def run(
             continue
         if target is not None or code != 0 or len(pairs) == 1 or reporter.name != "terminal":
             show_report(report, reporter, target)
+        save_contradiction(report)
     if output is not None or reporter.name == "terminal":
         write("\n".join(["", *lines]), None)
     return next(code for code in _BY_SEVERITY if code in codes)

@@ -8,7 +8,7 @@ from isomorph.cli import options
 from isomorph.cli.option_groups import InputFlags, LoadFlags, PairFlags, options_of
 from isomorph.cli.parameters import Argument, Option
 
-FORMATS = ("terminal", "json")
+FORMATS = ("terminal", "json", "html")
 
 
 def prove(
@@ -19,7 +19,7 @@ def prove(
     pair_flags: PairFlags,
     load_flags: LoadFlags,
     format: Annotated[  # noqa: A002 - the word on the command line
-        str, Option("--format", help="terminal or json.")
+        str, Option("--format", help="terminal, json or html.")
     ] = "terminal",
     output: options.Output = None,
     debug: options.Debug = False,
@@ -31,16 +31,19 @@ def prove(
     Exit codes: 0 every output is proven, 3 not every one, 2 wrong use or unreadable model,
     4 refused.
     """
-    from isomorph import api
-    from isomorph.cli.output import write
+    from isomorph import api, registry
+    from isomorph.cli.output import refuse_page_on_terminal, write
     from isomorph.cli.progress import Progress
     from isomorph.core.escaping import printable
+    from isomorph.reporters.html import HtmlReporter
     from isomorph.reporters.json import as_json
     from isomorph.reporters.proof_text import lines
     from isomorph.reporters.textwrap import wrapped
     from isomorph.store.targets import check_target
 
     options.require_choice("--format", format, FORMATS)
+    if format == "html":
+        refuse_page_on_terminal(registry.reporter(format), output)
     check_target(output, reference, candidate, input_flags.inputs, load_flags.state)
     with Progress() as progress:
         found = api.prove(
@@ -51,6 +54,8 @@ def prove(
         )
     if format == "json":
         text = as_json(found)
+    elif format == "html":
+        text = HtmlReporter().render_proof(found)
     else:
         shown = (printable(line, limit=2000) for line in lines(found))
         text = "\n".join(shown if output is not None else wrapped(shown))

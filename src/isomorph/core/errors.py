@@ -9,6 +9,9 @@ from collections.abc import Sequence
 
 from isomorph.core.escaping import printable
 
+BUG = 70
+"""The exit code of a defect of isomorph itself."""
+
 FATAL = frozenset({"TIMEOUT", "OUT_OF_MEMORY", "RUNTIME_CRASHED"})
 """Codes of failures that cost a runtime its life: the same inputs again would do the same."""
 

@@ -19,6 +19,9 @@ MOVES_DATA = frozenset(
 RESHAPES = frozenset({"Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze"})
 """Operators that hand on every value in its order."""
 
+KEEPS_NUMBERS = RESHAPES | {"Transpose", "Cast", "DequantizeLinear"}
+"""Operators that keep each stored element, at another position or in another type."""
+
 FUSED = "fused_activation_function"
 """The option of a node that has an activation built in."""
 BUILT_IN = {"RELU": "Relu", "RELU6": "Clip", "RELU_N1_TO_1": "Clip", "TANH": "Tanh"}

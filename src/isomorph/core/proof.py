@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from isomorph.core.constraints import Count
+
 SCHEMA = "isomorph.proof/1"
 
 
@@ -14,6 +16,8 @@ class Standing(StrEnum):
 
     PROVEN = "proven"
     """Equal for every input of these shapes, in real arithmetic."""
+    TESTED = "tested"
+    """Not proven; the two agreed on every sample of a check."""
     OPEN = "open"
     """Not proven; that says nothing about whether it is equal."""
 
@@ -53,6 +57,7 @@ class OutputProof:
     candidate: str
     standing: Standing
     open: OpenReason | None = None
+    """Why it is not proven."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +69,9 @@ class NodeProof:
     op: str
     standing: Standing
     equal_to: str = ""
+    """A tensor of the other side that is proven equal; empty where there is none."""
     open: OpenReason | None = None
+    """Why it is not proven, where that is known of this node."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,8 +91,9 @@ class Assumptions:
     and the expression of the reference's constants that it stands for.
     """
 
-    shapes: Mapping[str, tuple[int, ...]]
+    shapes: Mapping[str, tuple[Count, ...]]
     largest_rounding: float
+    """How far a constant of the candidate is off the expression that it stands for, relatively."""
     rerounded: tuple[Rerounded, ...] = ()
     arithmetic: str = "real"
 
@@ -99,8 +107,13 @@ class Proof:
     outputs: tuple[OutputProof, ...]
     nodes: tuple[NodeProof, ...]
     chance: float
-    seed: int
+    """Bounds the probability that a wrong equality passed."""
+    seed: Count
+    """Of primes, elements and hashes; ``isomorph prove --seed`` repeats the proof."""
     assumptions: Assumptions
+    contradicted: tuple[str, ...] = ()
+    """Outputs of the reference that are proven and whose graphs a check measured to differ on
+    inputs of these shapes: a defect of isomorph."""
     seconds: float = 0.0
     version: str = ""
     schema: str = SCHEMA
@@ -113,9 +126,20 @@ class Proof:
     @property
     def share(self) -> float:
         """The share of the reference's nodes that is proven."""
+        proven, all_of = self.proven_nodes
+        return proven / all_of if all_of else 1.0
+
+    @property
+    def proven_nodes(self) -> tuple[int, int]:
+        """How many nodes of the reference are proven, and how many there are."""
         own = [each for each in self.nodes if each.side == "reference"]
-        proven = sum(each.standing is Standing.PROVEN for each in own)
-        return proven / len(own) if own else 1.0
+        return sum(each.standing is Standing.PROVEN for each in own), len(own)
+
+    @property
+    def shape_words(self) -> str:
+        """The shapes that the proof is about, for people: ``x [1, 3]``."""
+        shapes = (f"{name} {list(shape)}" for name, shape in self.assumptions.shapes.items())
+        return ", ".join(shapes) or "no inputs"
 
     @property
     def exit_code(self) -> int:

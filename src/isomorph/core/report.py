@@ -15,8 +15,10 @@ from isomorph.core.coverage import Coverage, InputKind
 from isomorph.core.dataset_summary import OverSamples
 from isomorph.core.decoding import Decoding
 from isomorph.core.divergence import Divergence, Verdict
+from isomorph.core.errors import BUG
 from isomorph.core.model import Model, Source
 from isomorph.core.profile import ErrorProfile
+from isomorph.core.proof import Proof
 from isomorph.core.quantized_tensor import QuantizedTensor
 from isomorph.core.request import CheckRequest
 from isomorph.core.trace import Environment
@@ -259,6 +261,8 @@ class Report:
     """Token by token; null where it was not asked for."""
     profile: ErrorProfile | None = None
     """The error node by node; null where it was not asked for."""
+    proof: Proof | None = None
+    """What is proven for every input of these shapes; null where no proof was asked for."""
     pair: str = ""
     """The pair's name in the project file, or the two locations."""
     baseline: Baseline | None = None
@@ -284,13 +288,24 @@ class Report:
 
     @property
     def headline(self) -> str:
-        """The verdict and what it covers: ``EQUIVALENT on 1 given and 2 generated inputs``."""
+        """The verdict and what it covers: ``EQUIVALENT on 1 given and 2 generated inputs``.
+
+        ``EQUIVALENT for every input of these shapes`` takes both: a measured verdict of equivalent,
+        and a proof of every output.
+        """
         word = str(self.verdict).upper()
         fine = self.verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED}
         text = f"{word} {self.coverage.words}" if fine and self.coverage is not None else word
+        if self.verdict is Verdict.EQUIVALENT and self.proven and self.coverage is not None:
+            text = f"{word} for every input of these shapes, measured {self.coverage.words}"
         if self.only_given:
             text = f"{text} only" if fine else f"{text} on the given inputs only"
         return f"{text} (quick: outputs only)" if self.quick else text
+
+    @property
+    def proven(self) -> bool:
+        """Whether every output is proven equal, and nothing that was measured contradicts that."""
+        return self.proof is not None and self.proof.whole and not self.proof.contradicted
 
     @property
     def accepted(self) -> bool:
@@ -305,7 +320,12 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """The verdict's; 0 where a baseline accepts it; 1 if strict and rounding hides a fault."""
+        """The verdict's; 0 where a baseline accepts it; 1 if strict and rounding hides a fault.
+
+        70 where a proof contradicts what was measured: then one of them is wrong.
+        """
+        if self.proof is not None and self.proof.contradicted:
+            return BUG
         if self.verdict is Verdict.DIVERGENT and self.accepted:
             return 0
         hidden = any(finding.effect == FindingEffect.BELOW_ROUNDING for finding in self.findings)

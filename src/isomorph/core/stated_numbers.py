@@ -98,6 +98,10 @@ well."""
 OTHER_INPUT_SEEDS = 3
 """Sets of generated inputs on which a constant that differs is tried, each with its own seed."""
 
+OTHER_INPUT_NUMBERS = 1 << 24
+"""Numbers that a model may read and compute on inputs beside the given ones, where nothing points
+to a difference: tenths of a second. A model that is larger is tried on the given inputs alone."""
+
 FEWEST_TRIALS = 6
 """Inputs that are tried for a constant that differs, however large the model is. Beyond as many as
 ``TRIED_WEIGHTS`` allows: the report states that others were not tried."""
@@ -235,9 +239,13 @@ listed. The verdict does not depend on it."""
 LEAST_SIGNIFICANCE = 2.0**-4
 """How large the rounding of an expression may be beside its value, where a constant stands for it.
 
-A folded bias is a difference, and a few of thousands nearly cancel: four bits must be left. With
-2**-8, one network in three of 26,000 folded biases would have one that is refused; with more, a
-number of which no digit is right would stand for another."""
+Not derivable: it weighs proofs that fail for nothing against constants that fit by chance. Only
+where operands nearly cancel is a rounding so large, as in a few of thousands of folded biases. With
+2**-8, one network in three of 26,000 folded biases would have one that is refused; how many are
+so near to zero is proportional to this number, so with 2**-4 it is one network in fifty. On the
+other hand, a number that has nothing to do with the expression fits such an element once in eight
+times, but not the others, which are met to a few units. With no significant bit the sign would be
+open as well, and a number would stand for its opposite."""
 
 PROOF_AMPLIFICATION = 1e4
 """How many roundings of float32 the outputs of two models may differ that are proven equal up to

@@ -108,6 +108,17 @@ def graphs_differ(divergence: Divergence) -> bool:
     return divergence.verdict is Verdict.DIVERGENT and not same
 
 
+def graphs_measured_to_differ(divergence: Divergence) -> bool:
+    """Whether float64 evaluations of both graphs were seen to differ by more than rounding.
+
+    Unlike ``graphs_differ`` it needs that measurement: a pair whose oracles could not be compared
+    is divergent by its runs alone. A declared loss is such a difference, too.
+    """
+    judged = divergence.verdict in {Verdict.DIVERGENT, Verdict.DEGRADED}
+    measured = divergence.rounding is not None and divergence.rounding.beyond
+    return judged and measured and not _within(divergence.translation)
+
+
 class _Errors:
     """The error terms of one pair, each measured once."""
 

@@ -10,6 +10,7 @@ from isomorph.reporters.json import as_json
 from isomorph.web import page
 
 if TYPE_CHECKING:
+    from isomorph.core.proof import Proof
     from isomorph.core.report import Report
 
 
@@ -27,6 +28,10 @@ class HtmlReporter:
     def render(self, report: Report) -> str:
         """The whole page."""
         return page(as_json(report, compact=True))
+
+    def render_proof(self, proof: Proof) -> str:
+        """The page of a proof alone, without anything measured."""
+        return page(as_json(proof, compact=True))
 
     def render_repair(self, report: Report, repair: Mapping[str, Any]) -> str:
         """The page with the JSON of ``isomorph fix`` on the cards."""

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from isomorph.core.divergence import Divergence, Verdict
+from isomorph.core.errors import BUG
 from isomorph.core.escaping import printable
 from isomorph.reporters._annotations import accepted, sentence, title
+from isomorph.reporters._proof import counts, error_probability, share
 
 if TYPE_CHECKING:
     from isomorph.core.report import Report
@@ -48,6 +50,9 @@ class JunitReporter:
 def _properties(report: Report) -> list[tuple[str, str]]:
     properties = [("verdict", str(report.verdict)), ("seed", str(report.seed))]
     properties += [(model.role, printable(model.location)) for model in report.models]
+    if report.proof is not None:
+        proof = f"{counts(report.proof)}; {share(report.proof)}"
+        properties.append(("proof", f"{proof}; error: {error_probability(report.proof)}"))
     return [*properties, ("isomorph", report.version)]
 
 
@@ -61,7 +66,8 @@ def _verdict(report: Report) -> ET.Element:
         )
         return case
     # In strict mode an equivalent model may fail for a fault that rounding hides.
-    unknown = report.verdict is Verdict.UNKNOWN
+    # A proof that contradicts what was measured leaves nothing known.
+    unknown = report.verdict is Verdict.UNKNOWN or report.exit_code == BUG
     reason = {"message": _text(printable(report.reason)), "type": str(report.verdict)}
     ET.SubElement(case, "error" if unknown else "failure", reason).text = _text(text)
     return case

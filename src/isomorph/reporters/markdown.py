@@ -12,6 +12,13 @@ from isomorph.core.report import FindingEffect
 from isomorph.reporters._annotations import title
 from isomorph.reporters._figures import used
 from isomorph.reporters._findings import repair_command, repairable
+from isomorph.reporters._proof import (
+    assumptions,
+    counts,
+    error_probability,
+    output_words,
+    share,
+)
 
 if TYPE_CHECKING:
     from isomorph.core.divergence import Divergence, ErrorTerm
@@ -33,7 +40,7 @@ class MarkdownReporter:
 
     def render(self, report: Report) -> str:
         """Whole findings only: what does not fit is counted."""
-        parts = [_head(report), _outputs(report.outputs)]
+        parts = [_head(report), _outputs(report.outputs), _proof(report)]
         size = sum(len(part.encode()) for part in parts)
         shown = 0
         for finding in report.findings[:MOST_FINDINGS]:
@@ -79,6 +86,23 @@ def _outputs(outputs: Sequence[Divergence]) -> str:
         lines.append(f"| {_code(name)} | {one.verdict} | {' | '.join(cells)} |")
     if len(outputs) > MOST_OUTPUTS:
         lines.append(f"\n… and {len(outputs) - MOST_OUTPUTS} more outputs.")
+    return "\n".join(lines) + "\n"
+
+
+def _proof(report: Report) -> str:
+    proof = report.proof
+    if proof is None:
+        return ""
+    shapes = f"for every input of these shapes ({_plain(proof.shape_words)})"
+    lines = [f"**Proof** {shapes}: {counts(proof)}; {share(proof)}.\n"]
+    lines += [
+        f"- {_code(one.reference)}: {_plain(output_words(one, report))}"
+        for one in proof.outputs[:MOST_OUTPUTS]
+    ]
+    if len(proof.outputs) > MOST_OUTPUTS:
+        lines.append(f"- … and {len(proof.outputs) - MOST_OUTPUTS} more outputs.")
+    lines.append(f"- assumes {_plain(assumptions(proof))}")
+    lines.append(f"- chance of error: {_plain(error_probability(proof))}")
     return "\n".join(lines) + "\n"
 
 

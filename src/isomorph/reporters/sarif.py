@@ -47,11 +47,21 @@ class SarifReporter:
                 "verdict": str(report.verdict),
                 "reason": printable(report.reason),
                 "headline": printable(report.headline),
+                **_proof(report),
             },
             "columnKind": "unicodeCodePoints",
         }
         document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
         return json.dumps(document, indent=2, sort_keys=True, allow_nan=False)
+
+
+def _proof(report: Report) -> dict[str, Any]:
+    """What is proven: no alert, as what is open may well be equal."""
+    proof = report.proof
+    if proof is None:
+        return {}
+    outputs = {printable(one.reference): str(one.standing) for one in proof.outputs}
+    return {"proof": {"outputs": outputs, "chance": proof.chance, "seed": proof.seed}}
 
 
 def _rule(code: str) -> dict[str, Any]:

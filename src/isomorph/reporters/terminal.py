@@ -11,6 +11,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from isomorph.core.coverage import InputKind
+from isomorph.core.errors import BUG
 from isomorph.core.escaping import counted, printable
 from isomorph.core.report import BoundBy
 from isomorph.reporters._dataset_summary import over_samples
@@ -18,6 +19,7 @@ from isomorph.reporters._decoding import decoding_lines
 from isomorph.reporters._figures import VERDICT_STYLE
 from isomorph.reporters._findings import MARGIN, findings, labeled
 from isomorph.reporters._outputs import outputs
+from isomorph.reporters._proof import proof_lines
 from isomorph.reporters._quantized_tensors import quantized
 
 if TYPE_CHECKING:
@@ -75,6 +77,10 @@ def _page(report: Report, width: int) -> Iterator[RenderableType]:
     if report.outputs:
         yield ""
         yield from outputs(report.outputs, width, alone=len(report.models) == 1)
+    if report.proof is not None:
+        yield ""
+        yield from (labeled(label, printable(text, limit=2000))
+                    for label, text in proof_lines(report))  # fmt: skip
     if report.test_set is not None:
         yield ""
         yield from (labeled(label, text) for label, text in over_samples(report.test_set))
@@ -97,6 +103,8 @@ def _aside(report: Report) -> str:
     """Why the exit code is not the verdict's, where it is another."""
     if report.exit_code == report.verdict.exit_code:
         return ""
+    if report.exit_code == BUG:
+        return ", against its proof"
     return ", accepted" if report.exit_code == 0 else ", but not strictly"
 
 

@@ -68,6 +68,7 @@ _KINDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "only_given": (_is_flag, "true or false"),
     "trust": (_is_flag, "true or false"),
     "quick": (_is_flag, "true or false"),
+    "prove": (_is_flag, "true or false"),
     "locate": (_is_flag, "true or false"),
     "memory": (_is_whole, "a number of bytes"),
     "timeout": (_is_number, "a number of seconds"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,9 +52,9 @@ class StressSearch:
         with noted_limits() as noted:
             found = self._stress()
         skipped = tuple(Skipped(what=each.left_out, why=each.why) for each in noted)
-        return Stress(**{**found, "skipped": skipped})  # type: ignore[arg-type]
+        return replace(found, skipped=skipped)
 
-    def _stress(self) -> dict[str, object]:
+    def _stress(self) -> Stress:
         prepared, seed = self.prepared, self.prepared.options.seed
         graph = prepared.reference.model.graph
         self._ratio = PairRatio(prepared=prepared)
@@ -80,23 +80,23 @@ class StressSearch:
         ratio = self._ratio.exact(least)
         self._report("check", f"{ratio:.3g} of the budget")
         report = self._checked(least)
-        return {
-            "report": report,
-            "finding": finding_of(report),
-            "output": self._ratio.worst_output,
-            "ratio": ratio,
-            "start_ratio": start_ratio,
-            "origin": self.samples[place].origin if place < len(self.samples) else "",
-            "ranges": tuple(map(input_range, space.variables)),
-            "changed": changed_elements(least, first),
-            "elements": sum(int(np.size(value)) for value in least.values()),
-            "runs": self._ratio.runs,
-            "budgets": self._ratio.budgets,
-            "gradients": self._gradients,
-            "seed": seed,
-            "inputs": dict(least),
-            "version": VERSION,
-        }
+        return Stress(
+            report=report,
+            finding=finding_of(report),
+            output=self._ratio.worst_output,
+            ratio=ratio,
+            start_ratio=start_ratio,
+            origin=self.samples[place].origin if place < len(self.samples) else "",
+            ranges=tuple(map(input_range, space.variables)),
+            changed=changed_elements(least, first),
+            elements=sum(int(np.size(value)) for value in least.values()),
+            runs=self._ratio.runs,
+            budgets=self._ratio.budgets,
+            gradients=self._gradients,
+            seed=seed,
+            inputs=dict(least),
+            version=VERSION,
+        )
 
     def _evaluate(self, inputs: Sequence[Feeds]) -> list[float]:
         """The exact ratio of the few inputs whose runs are farthest apart; NaN for the others."""

@@ -7,6 +7,7 @@ import pytest
 from isomorph.core.baseline import Baseline, BaselineState, BaselineStatus
 from isomorph.core.coverage import Coverage, OutputCoverage
 from isomorph.core.divergence import Verdict
+from isomorph.core.proof import Assumptions, OutputProof, Proof, Standing
 from isomorph.core.report import Finding, FindingEffect, FindingStatus, Report
 
 COVERED = Coverage(given=1, generated=2, values=4, outputs=(OutputCoverage(output="y", within=3),))
@@ -88,3 +89,46 @@ def test_a_fault_that_rounding_hides_fails_a_strict_check_alone():
     assert replace(found, strict=True).exit_code == 1
     assert replace(found, strict=True, findings=()).exit_code == 0
     assert replace(found, strict=True, verdict=Verdict.DEGRADED).exit_code == 0
+
+
+EVERY = "for every input of these shapes"
+ON = "on 1 given and 2 generated inputs"
+
+
+def proof(*standings, contradicted=()):
+    outputs = [OutputProof(reference="y", candidate="y", standing=each) for each in standings]
+    return Proof(
+        reference="a",
+        candidate="b",
+        outputs=tuple(outputs),
+        nodes=(),
+        chance=0.0,
+        seed=1,
+        assumptions=Assumptions(shapes={"x": (1,)}, largest_rounding=0.0),
+        contradicted=contradicted,
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdict", "found", "headline"),
+    [
+        (Verdict.EQUIVALENT, proof(Standing.PROVEN), f"EQUIVALENT {EVERY}, measured {ON}"),
+        (Verdict.EQUIVALENT, proof(Standing.PROVEN, Standing.TESTED), f"EQUIVALENT {ON}"),
+        (Verdict.EQUIVALENT, proof(), f"EQUIVALENT {ON}"),
+        (Verdict.DEGRADED, proof(Standing.PROVEN), f"DEGRADED {ON}"),
+        (Verdict.DIVERGENT, proof(Standing.PROVEN), "DIVERGENT"),
+        (Verdict.UNKNOWN, proof(Standing.PROVEN), "UNKNOWN"),
+    ],
+)
+def test_every_input_takes_a_measured_equivalence_and_a_proof_of_all(verdict, found, headline):
+    made = report(verdict, coverage=COVERED, proof=found)
+    assert made.headline == headline
+    assert made.exit_code == verdict.exit_code
+
+
+@pytest.mark.parametrize("verdict", [Verdict.DIVERGENT, Verdict.DEGRADED])
+def test_a_contradicted_proof_is_a_defect_whatever_a_baseline_accepts(verdict):
+    found = proof(Standing.PROVEN, contradicted=("y",))
+    made = report(verdict, coverage=COVERED, proof=found, baseline=baseline("unchanged"))
+    assert made.exit_code == 70
+    assert not made.proven

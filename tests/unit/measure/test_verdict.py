@@ -8,7 +8,7 @@ from isomorph.measure.draws_needed import beyond_doubt
 from isomorph.measure.findings import of_outputs
 from isomorph.measure.moments import Moments
 from isomorph.measure.spread import Spread, threshold
-from isomorph.measure.verdict import Evidence, Question, decide
+from isomorph.measure.verdict import Evidence, Question, decide, graphs_measured_to_differ
 from isomorph.oracle.draw_accumulator import DrawAccumulator
 
 U = 2.0**-24
@@ -245,3 +245,25 @@ def test_runs_that_agree_and_are_both_off_are_reported():
     assert same.verdict is Verdict.EQUIVALENT
     assert [each.code for each in of_outputs([same])] == ["BOTH_RUNS_OFF"]
     assert list(of_outputs([decide(side(), side(), ask())])) == []
+
+
+def test_graphs_are_measured_to_differ_only_where_their_float64_values_do():
+    other = side(run=ORACLE + 1e-3, oracle=ORACLE + 1e-3)
+    assert graphs_measured_to_differ(decide(side(), other, ask()))
+    wrong_run = decide(side(), side(run=ORACLE + 1e-3), ask())
+    assert wrong_run.verdict is Verdict.DIVERGENT
+    assert not graphs_measured_to_differ(wrong_run)
+    assert not graphs_measured_to_differ(decide(side(), side(), ask()))
+
+
+def test_runs_without_oracles_measure_nothing_of_graphs():
+    found = decide(side(), side(run=ORACLE + 1e-3, oracle=ORACLE + 1e-3), ask())
+    assert not graphs_measured_to_differ(replace(found, rounding=None, translation=None))
+
+
+def test_a_loss_of_the_graph_is_measured_and_one_of_rounding_is_not():
+    found = decide(side(), side(run=ORACLE + 1e-3, oracle=ORACLE + 1e-3), ask())
+    assert graphs_measured_to_differ(replace(found, verdict=Verdict.DEGRADED))
+    assert not graphs_measured_to_differ(replace(found, verdict=Verdict.UNKNOWN))
+    within = replace(found.translation, budget=replace(found.translation.budget, ratio=0.5))
+    assert not graphs_measured_to_differ(replace(found, translation=within))

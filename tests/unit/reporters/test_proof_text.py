@@ -41,7 +41,7 @@ def test_a_whole_proof_names_the_shapes_and_the_assumptions():
     assert text.startswith("EQUIVALENT for every input of these shapes: x [2, 3]")
     assert "up to 1e-07" in text
     assert "w = mul(c, c)" in text
-    assert "1.0e-15 (seed 5)" in text
+    assert "at most 1.0e-15 that a wrong equality passed (seed 5)" in text
 
 
 def test_an_open_output_is_named_with_its_node_and_nothing_is_called_equivalent():
@@ -49,7 +49,7 @@ def test_an_open_output_is_named_with_its_node_and_nothing_is_called_equivalent(
     text = "\n".join(lines(found))
     assert "EQUIVALENT" not in text
     assert text.startswith("OPEN: 1 of 2 outputs")
-    assert "p: this use of the operator has no meaning in proofs at n (TopK): why" in text
+    assert "p: no meaning for operator TopK at n: why" in text
     assert found.exit_code == 3
     assert PROOF.exit_code == 0
 
