@@ -42,9 +42,9 @@ def loaded(tmp_path_factory):
     return load
 
 
-@pytest.fixture(params=PAIRS, ids="-".join)
+@pytest.fixture(scope="module", params=PAIRS, ids="-".join)
 def opened(request, loaded):
-    """The model, its feeds, and a session that runs the graph as written."""
+    """The model, its feeds, and a session that runs the graph as written, open for all tests."""
     runtime, framework = request.param
     model, sample = loaded(framework)
     extension = registry.runtime(runtime)

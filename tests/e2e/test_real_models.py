@@ -48,10 +48,9 @@ def audio():
     ("reference", "candidate", "name"),
     [
         ("nmp", "nmp.onnx", "input_2"),
-        ("nmp", "nmp.tflite", "input_2"),
         ("nmp.onnx", "nmp.tflite", "serving_default_input_2:0"),
     ],
-    ids=["tensorflow-onnx", "tensorflow-tflite", "onnx-tflite"],
+    ids=["tensorflow-onnx", "onnx-tflite"],
 )
 def test_basic_pitch_is_one_function_in_three_frameworks(reference, candidate, name, audio):
     models = [carried("basic-pitch", PITCH + file) for file in (reference, candidate)]
