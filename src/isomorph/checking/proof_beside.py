@@ -43,6 +43,8 @@ Shapes = dict[str, tuple[int, ...]]
 
 CODE = "PROOF_CONTRADICTED"
 
+_SHOWN_ON_OTHER_INPUTS = "LATENT"
+
 _AGREED = frozenset({Verdict.EQUIVALENT, Verdict.DEGRADED})
 """Within the budget of the output on every sample."""
 
@@ -121,10 +123,12 @@ def _shapes(feeds: Mapping[str, object]) -> Shapes:
 def _shown_output(finding: Finding, proof: Proof) -> str:
     """The output that differs on an input of these shapes which the check searched for.
 
-    A weight or an attribute that differs without such an input was not seen to change anything.
+    A weight that differs without such an input was not seen to change anything. Which node a
+    latent finding names may be a suspicion; that the output differs on its input was measured.
     """
     output, encoded = finding.fact(Fact.OUTPUT), finding.fact(Fact.INPUTS)
-    if finding.status is not FindingStatus.CONFIRMED or not output or encoded is None:
+    measured = finding.status is FindingStatus.CONFIRMED or finding.code == _SHOWN_ON_OTHER_INPUTS
+    if not measured or not output or encoded is None:
         return ""
     inputs: Mapping[str, Array] = decoded_inputs(encoded)
     return str(output) if _shapes(inputs) == proof.assumptions.shapes else ""

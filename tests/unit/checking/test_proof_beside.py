@@ -78,7 +78,7 @@ def test_an_output_is_tested_where_it_is_within_its_budget(verdict, standing):
 def contradicted(proof, **changes):
     evidence = {Fact.OUTPUT: "output_0", Fact.INPUTS: zeros(2, 3)}
     finding = Finding(
-        code="LATENT", status=FindingStatus.CONFIRMED, effect=FindingEffect.LATENT, summary="",
+        code="CONSTANT_DIFFERS", status=FindingStatus.CONFIRMED, effect=FindingEffect.LATENT, summary="",
         evidence={**evidence, **changes.pop("evidence", {})},
     )  # fmt: skip
     beside = ProofBeside(requested=True)
@@ -99,6 +99,10 @@ def test_one_of_other_shapes_a_suspicion_or_another_output_does_not():
     assert contradicted(PROVEN, evidence={Fact.OUTPUT: "other"}) == ()
     assert contradicted(PROVEN, evidence={Fact.INPUTS: None}) == ()
     assert contradicted(PROVEN, status=FindingStatus.SUSPECTED) == ()
+
+
+def test_a_suspected_node_contradicts_where_its_input_was_measured_to_show_a_difference():
+    assert contradicted(PROVEN, code="LATENT", status=FindingStatus.SUSPECTED) == ("logits",)
 
 
 def error_term(ratio):
