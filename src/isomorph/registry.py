@@ -41,6 +41,7 @@ ABILITIES: Mapping[str, tuple[type, ...]] = {
     "runtimes": (
         protocols.EnvironmentReader,
         protocols.HasSwitches,
+        protocols.SetsPrecision,
         protocols.ListsOptimizers,
         protocols.WritesSettingsCode,
         protocols.ReportsCapabilities,

@@ -210,6 +210,15 @@ class HasSwitches(Protocol):
 
 
 @runtime_checkable
+class SetsPrecision(Protocol):
+    """The ability of a runtime to compute in a narrower float type than a model declares."""
+
+    def asked_type(self, settings: Mapping[str, str]) -> str:
+        """The type that these settings ask for; empty where they leave it to model or runtime."""
+        ...
+
+
+@runtime_checkable
 class ListsOptimizers(Protocol):
     """The ability of a runtime to switch single optimizers off."""
 

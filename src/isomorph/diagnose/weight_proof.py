@@ -23,7 +23,7 @@ from isomorph.localize.error_location import describe_error, relative_error
 from isomorph.localize.replaced_weight import corrected_weight, replaced_readers
 from isomorph.measure.budget_check import judge
 from isomorph.measure.draws_needed import clearly_within
-from isomorph.measure.evaluated_model import flattened
+from isomorph.measure.noise_draws import flattened
 from isomorph.measure.verdict import ROUNDING
 from isomorph.oracle.fingerprint import FLOAT64_ORDER
 from isomorph.oracle.sizes import rms, rms_and_peak

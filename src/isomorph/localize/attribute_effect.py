@@ -37,7 +37,8 @@ from isomorph.match.quantizers import quantization_by_tensor
 from isomorph.match.rounded_weights import narrowed
 from isomorph.match.topology import Topology
 from isomorph.measure.budget_check import judge
-from isomorph.measure.evaluated_model import EvaluatedModel, flattened
+from isomorph.measure.evaluated_model import EvaluatedModel
+from isomorph.measure.noise_draws import flattened
 from isomorph.measure.precision import QUANTIZED_OPS, lower_precision, quantized
 from isomorph.oracle.noise import least_rounding, unit_roundoff
 from isomorph.sessions.dequantized_session import real_values

@@ -23,7 +23,8 @@ from isomorph.localize.output_effect import Effect, arranged_like, nearer, numer
 from isomorph.match.activation_limits import ActivationLimit, limits_of_one_side
 from isomorph.match.attributes import AttributeDifference
 from isomorph.match.topology import Topology
-from isomorph.measure.evaluated_model import EvaluatedModel, flattened
+from isomorph.measure.evaluated_model import EvaluatedModel
+from isomorph.measure.noise_draws import flattened
 from isomorph.measure.precision import lower_precision, quantized
 
 if TYPE_CHECKING:

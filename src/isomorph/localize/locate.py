@@ -109,7 +109,8 @@ def locate_execution(candidate: EvaluatedModel, outputs: Sequence[str]) -> Locat
     cutting the graph does not change what the runtime does.
     """
     candidate.settle()
-    oracle = _capture(candidate, candidate.oracle(), Noise(seed=candidate.seed, rounding=True))
+    noise = Noise(seed=candidate.seed, rounding=True, computed_in=candidate.computed_in)
+    oracle = _capture(candidate, candidate.oracle(), noise)
     run = _capture(candidate, candidate.runtime(), None)
     matcher = match_captures(oracle, run)
     return Located(chain=find_faults(matcher, [(name, name) for name in outputs]), matcher=matcher)

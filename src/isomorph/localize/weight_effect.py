@@ -49,7 +49,8 @@ from isomorph.match.attributes import attribute_differences
 from isomorph.match.structural_constants import Isolation, is_limit, is_unused
 from isomorph.match.topology import Topology
 from isomorph.measure.compare import Terms
-from isomorph.measure.evaluated_model import EvaluatedModel, flattened
+from isomorph.measure.evaluated_model import EvaluatedModel
+from isomorph.measure.noise_draws import flattened
 from isomorph.measure.precision import lower_precision, quantized
 from isomorph.oracle.noise import unit_roundoff
 

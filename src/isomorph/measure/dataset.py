@@ -15,7 +15,7 @@ from isomorph.core.limits import MOST_EXAMINED
 from isomorph.core.report import Binding, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.core.trace import flatten
 from isomorph.measure.draws_needed import doubtful
-from isomorph.measure.evaluated_model import flattened
+from isomorph.measure.noise_draws import flattened
 from isomorph.measure.output_layout import Arrangeable
 from isomorph.measure.output_order import nearest
 from isomorph.measure.sample_stats import Record

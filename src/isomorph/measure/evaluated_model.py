@@ -9,17 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-import numpy as np
-
 from isomorph.core.cost import phase
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import TAIL_ENTRY_BYTES
 from isomorph.core.memory import share_of_memory
 from isomorph.core.stated_numbers import FIRST_DRAWS, WIDE_DRAWS
-from isomorph.core.trace import Noise, RunRequest, flatten
+from isomorph.core.trace import Noise, RunRequest
 from isomorph.measure.evaluated_tail import EvaluatedTail, small_enough
 from isomorph.measure.graph_tail import Tail, tail_of
-from isomorph.measure.noise_draws import NoiseDraws
+from isomorph.measure.noise_draws import NoiseDraws, flattened
 from isomorph.measure.precision import jumps, narrow_constants, widths
 from isomorph.measure.spread import Spread, finite_where
 from isomorph.measure.undecided_branches import Decided, decisions, taken_toward, unsettled
@@ -101,6 +99,11 @@ class EvaluatedModel:
     def isolated(self) -> bool:
         """Whether it runs in a process of its own, and therefore in parallel with another."""
         return self.handle is not None and self.handle.host.isolation == "process"
+
+    @property
+    def computed_in(self) -> str:
+        """The narrower float type that its run was set to; empty where it was set to none."""
+        return self.handle.asked_type if self.handle is not None else ""
 
     def has_tail(self) -> bool:
         """Whether noise only adds up in its graph, so that its tail is drawn alone."""
@@ -201,7 +204,7 @@ class EvaluatedModel:
     def intended_loss(self) -> Mapping[str, Spread] | IsomorphError:
         """Return how far ideal quantizers and constants of the declared widths move the outputs."""
         constants = narrow_constants(self.model.graph)
-        noise = Noise(seed=self.seed + 2, rounding=True, constants=constants, quantizers=True)
+        noise = self._loss(2, constants)
         return self._spread("intended loss", noise, about_mean=True)
 
     def execution_loss(self) -> Mapping[str, Spread] | IsomorphError:
@@ -211,8 +214,14 @@ class EvaluatedModel:
         """
         if not narrow_constants(self.model.graph):
             return self.intended_loss()
-        noise = Noise(seed=self.seed + 3, rounding=True, quantizers=True)
+        noise = self._loss(3)
         return self._spread("execution loss", noise, about_mean=True)
+
+    def _loss(self, seed: int, constants: tuple[str, ...] = ()) -> Noise:
+        return Noise(
+            seed=self.seed + seed, rounding=True, constants=constants, quantizers=True,
+            computed_in=self.computed_in,
+        )  # fmt: skip
 
     def draw_more(self, draws: int, *, allowance: bool = True) -> bool:
         """Use this many draws from now on; False if there are as many already.
@@ -316,7 +325,9 @@ class EvaluatedModel:
             tail = tail_of(graph) if fed else None
             if tail is not None and 8 * tail.entering > share_of_memory(TAIL_ENTRY_BYTES):
                 tail = None
-            uneven = tail is not None and (jumps(graph) or widths(graph) or decisions(graph))
+            uneven = tail is not None and (
+                jumps(graph) or widths(graph) or decisions(graph) or self.computed_in
+            )
             self._kept["tail of the graph"] = None if uneven else tail
         return cast("Tail | None", self._kept["tail of the graph"])
 
@@ -384,13 +395,3 @@ class EvaluatedModel:
     def _report(self, what: str, detail: str) -> None:
         if self.on_progress is not None:
             self.on_progress(f"{self.role}: {what}", detail)
-
-
-def flattened(result: Arrays) -> dict[str, Array]:
-    """Return every tensor of a result by its path, without absent ones."""
-    return {
-        key: np.asarray(value)
-        for name in result
-        for key, value in flatten(name, result[name]).items()
-        if value is not None
-    }

@@ -56,6 +56,11 @@ class EvaluatedTail:
         drawn = self._spreading.get("rounding")
         return rounding and (drawn is None or drawn.drawn < self.draws)
 
+    @property
+    def computed_in(self) -> str:
+        """As of the whole model."""
+        return self.whole.computed_in
+
     def runtime_outputs(self) -> Mapping[str, Array] | IsomorphError:
         """Return the outputs of the runtime, as deployed."""
         return self.whole.runtime_outputs()

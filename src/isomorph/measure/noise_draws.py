@@ -129,3 +129,13 @@ def _flat(values: Arrays) -> dict[str, Array | None]:
         for name in values
         for key, value in flatten(name, values[name]).items()
     }
+
+
+def flattened(result: Arrays) -> dict[str, Array]:
+    """Return every tensor of a result by its path, without absent ones."""
+    return {
+        key: np.asarray(value)
+        for name in result
+        for key, value in flatten(name, result[name]).items()
+        if value is not None
+    }

@@ -13,6 +13,7 @@ from isomorph.measure.parallel import allowances
 from isomorph.measure.precision import requantized, widths
 from isomorph.measure.spread import Spread, merged
 from isomorph.measure.verdict import Evidence
+from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
     from isomorph.match.axis_layout import Rearrangement
@@ -34,13 +35,19 @@ def evidence_of(evaluated: Comparand, name: str) -> Evidence:
     )
 
 
+def narrower_run(reference: Comparand, candidate: Comparand) -> str:
+    """Return the type that the candidate's run was set to, if it is narrower than the other's."""
+    narrower = unit_roundoff(candidate.computed_in) > unit_roundoff(reference.computed_in)
+    return candidate.computed_in if narrower else ""
+
+
 def execution_spread(evaluated: Comparand, name: str) -> Spread | None:
     """Return how far a correct run may be from the oracle."""
     return _with_loss(evaluated, name, _at(evaluated.rounding(), name))
 
 
 def _with_loss(evaluated: Comparand, name: str, rounding: Spread | None) -> Spread | None:
-    if rounding is None or not widths(evaluated.model.graph):
+    if rounding is None or not (widths(evaluated.model.graph) or evaluated.computed_in):
         return rounding
     return merged(rounding, _at(evaluated.execution_loss(), name))
 

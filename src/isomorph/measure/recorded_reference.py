@@ -89,6 +89,11 @@ class RecordedValues:
         """As of the model itself; a recording has nothing to compute."""
         return self.evaluated is not None and self.evaluated.pending(rounding=rounding)
 
+    @property
+    def computed_in(self) -> str:
+        """Nothing: neither a recording nor an oracle was set to a narrower type."""
+        return ""
+
     def runtime_outputs(self) -> Mapping[str, Array] | IsomorphError:
         """Return the recorded values; of a single model, its oracle outputs."""
         if self.runs is not None:

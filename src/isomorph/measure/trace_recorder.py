@@ -13,8 +13,8 @@ from isomorph.core.stated_numbers import DRAWS, TENSOR_DRAWS
 from isomorph.core.trace import Noise, Trace
 from isomorph.measure.budget_check import explained_by_rounding
 from isomorph.measure.distance import differs
-from isomorph.measure.evaluated_model import EvaluatedModel, flattened
-from isomorph.measure.noise_draws import spreads
+from isomorph.measure.evaluated_model import EvaluatedModel
+from isomorph.measure.noise_draws import flattened, spreads
 from isomorph.measure.precision import narrow_constants, widths
 from isomorph.measure.spread import FALSE_ALARM
 from isomorph.measure.undecided_branches import of_decisions

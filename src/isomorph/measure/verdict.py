@@ -66,6 +66,8 @@ class Question:
     dtype: str
     false_alarm: float
     lossy: bool = False
+    run_type: str = ""
+    """The narrower float type that the candidate's run was set to; what it loses is declared."""
     quantized: bool = False
     """Whether either graph quantizes between its inputs and its outputs."""
     budget: float | None = None
@@ -132,7 +134,7 @@ class _Errors:
         self.budget = both
         self.translation: ErrorTerm | None = None
         # Between the sides the wider type counts: an overflow of the narrower one is a difference.
-        wider = _wider(_stored_type(reference.run, question.dtype), question.dtype)
+        self._wider = wider = _wider(_stored_type(reference.run, question.dtype), question.dtype)
         self.observed = self.part(candidate.run, reference.run, either, ROUNDING, dtype=wider)
         self._observed_by_rounding = either is both and wider == question.dtype
         self.rounding = self.part(
@@ -166,6 +168,11 @@ class _Errors:
         if self._observed_by_rounding:
             return self.observed
         return self.part(self.candidate.run, self.reference.run, self.budget, ROUNDING)
+
+    def in_wider_type(self) -> ErrorTerm | None:
+        """Compare the runs by rounding alone, in the wider of their types."""
+        run, other = self.candidate.run, self.reference.run
+        return self.part(run, other, self.budget, ROUNDING, dtype=self._wider)
 
     def measure_translation(self, *, jumps: bool = True) -> None:
         """Compare the oracles by what their own rounding and re-rounded constants explain.
@@ -345,12 +352,17 @@ def _decide_near(errors: _Errors) -> tuple[Verdict, str]:
 def _decide_same_meaning(errors: _Errors) -> tuple[Verdict, str]:
     if errors.translation is None:
         errors.measure_translation()
-    if _within(errors.observed):
+    # The loss of a run that was set to a narrower type is declared, and the run still another one.
+    dtype = errors.question.run_type
+    if _within(errors.in_wider_type() if dtype else errors.observed):
         return Verdict.EQUIVALENT, SAME
     if not _within(errors.execution_candidate):
-        return Verdict.DIVERGENT, "the graph is right, but its run is off by more than rounding"
+        explained = f"what {dtype} explains" if dtype else "rounding"
+        return Verdict.DIVERGENT, f"the graph is right, but its run is off by more than {explained}"
     if not _within(errors.execution_reference):
         return Verdict.UNKNOWN, "the reference's own run is off by more than rounding"
+    if dtype:
+        return Verdict.DEGRADED, f"the same graph, within the expected loss of a run in {dtype}"
     return Verdict.EQUIVALENT, "the same function; each run is within its own rounding"
 
 

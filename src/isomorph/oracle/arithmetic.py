@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from isomorph.oracle.dtypes import HALVES, is_float
-from isomorph.oracle.noise import NO_NOISE, Rounding, generator
+from isomorph.oracle.noise import NO_NOISE, Rounding, computed_type, generator
 from isomorph.oracle.rounded_constants import rounded_again
 from isomorph.oracle.rounding_rules import disturbed_attributes, stored_noise
 from isomorph.oracle.step import STILL, WIDE
@@ -83,15 +83,16 @@ class NoisyArithmetic:
             call = replace(call, attributes=disturbed_attributes(call.attributes, random))
         if source is None:
             return step.compute(call, step.operands(inputs, WIDE, NO_NOISE))
-        unit = step.unit(call.dtype) if noise.rounding else 0.0
+        dtype = computed_type(call.dtype, noise)
+        unit = step.unit(dtype) if noise.rounding else 0.0
         source.enter(call.site, unit)
         arrays = step.operands(inputs, WIDE, source)
         # Operands may draw for a stored tensor, which has a site of its own.
         source.enter(call.site, unit)
         results = step.compute(replace(call, noise=source), arrays)
-        if noise.rounding and call.dtype in HALVES and not step.exact:
-            steps = step.storage_steps(call.dtype)
-            return tuple(stored_noise(each, call.dtype, source, steps) for each in results)
+        if noise.rounding and dtype in HALVES and not step.exact:
+            steps = step.storage_steps(dtype)
+            return tuple(stored_noise(each, dtype, source, steps) for each in results)
         return results
 
     def constants(

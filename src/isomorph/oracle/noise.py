@@ -46,6 +46,13 @@ def unit_roundoff(dtype: str | None) -> float:
     return UNIT_ROUNDOFF.get(dtype or "", 0.0)
 
 
+def computed_type(dtype: str | None, noise: Noise | None) -> str | None:
+    """The type that a run computes in where this one is declared: it may ask for a narrower."""
+    asked = noise.computed_in if noise is not None else ""
+    declared = unit_roundoff(dtype)
+    return asked if 0.0 < declared < unit_roundoff(asked) else dtype
+
+
 def least_rounding(dtype: str | None) -> float:
     """Half the spacing of the subnormal numbers of a type that models reach them in, or zero."""
     return 2.0**-25 if dtype == "float16" else 0.0

@@ -10,12 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isomorph.oracle.dtypes import is_float
-from isomorph.oracle.noise import generator, least_rounding, spread_evenly, unit_roundoff
+from isomorph.oracle.dtypes import is_float, numpy_dtype
+from isomorph.oracle.noise import (
+    computed_type,
+    generator,
+    least_rounding,
+    spread_evenly,
+    unit_roundoff,
+)
 from isomorph.oracle.value import EvalValue, lifted
 
 if TYPE_CHECKING:
-    from isomorph.core.trace import Noise
+    from isomorph.core.trace import Arrays, Noise, Value
+    from isomorph.oracle.value import Displacement
 
 Array = NDArray[Any]
 
@@ -33,12 +40,22 @@ _LARGEST = (65504.0, float(np.finfo(np.float32).max), (2.0 - 2.0**-7) * 2.0**127
 
 
 def rounded_again(name: str, constant: EvalValue, noise: Noise | None) -> EvalValue:
-    """The stored float constant as it is, or disturbed by one rounding where the noise names it."""
-    if noise is None or not constant.constant or name not in noise.constants:
+    """The stored float constant as it is, or disturbed by one rounding where the noise names it.
+
+    A run in a narrower type rounds every constant to it.
+    """
+    if noise is None or not constant.constant:
         return constant
     if not is_float(constant.dtype) or not isinstance(constant.data, np.ndarray):
         return constant
-    moved = _RoundedAgain(constant.data, constant.dtype, noise.seed, name)
+    narrow = computed_type(constant.dtype, noise)
+    moved: Displacement
+    if narrow != constant.dtype:
+        moved = _Narrowed(constant.data, str(narrow), noise.seed, name)
+    elif name in noise.constants:
+        moved = _RoundedAgain(constant.data, constant.dtype, noise.seed, name)
+    else:
+        return constant
     return EvalValue(constant.data, dtype=constant.dtype, constant=True, displacement=moved)
 
 
@@ -61,6 +78,48 @@ class _RoundedAgain:
 
     def _random(self) -> np.random.Generator:
         return generator(self.seed, ("constant", self.name))
+
+
+@dataclass(frozen=True, slots=True)
+class _Narrowed:
+    """The displacement of a constant that a run keeps in a narrower type."""
+
+    stored: Array
+    dtype: str
+    seed: int
+    name: str
+
+    def shifts(self) -> Array:
+        """Return how far each number moves."""
+        return narrowing_shifts(self.stored, self.dtype, generator(self.seed, ("kept", self.name)))
+
+    def apply(self, wide: Array) -> None:
+        """Move the numbers in float64."""
+        wide += self.shifts()
+
+
+def narrowing_shifts(values: Array, dtype: str, random: np.random.Generator) -> Array:
+    """Return how far keeping numbers in ``dtype`` may move each; not at all where they fit it."""
+    wide = lifted(values)
+    with np.errstate(over="ignore", invalid="ignore"):
+        fits = wide.astype(numpy_dtype(dtype)) == wide
+        step = np.maximum(unit_roundoff(dtype) * np.abs(wide), least_rounding(dtype))
+    step *= random.uniform(-1.0, 1.0, wide.shape)
+    return np.asarray(np.where(fits | ~np.isfinite(step), 0.0, step))
+
+
+def fed_to_run(feeds: Arrays, noise: Noise | None) -> Arrays:
+    """The fed tensors, moved as a run in a narrower type rounds them."""
+    if noise is None or not noise.computed_in:
+        return feeds
+    return {name: _kept(name, value, noise) for name, value in feeds.items()}
+
+
+def _kept(name: str, value: Value, noise: Noise) -> Value:
+    if not isinstance(value, np.ndarray) or value.dtype not in (np.float32, np.float64):
+        return value
+    shifts = narrowing_shifts(value, noise.computed_in, generator(noise.seed, ("fed", name)))
+    return np.asarray(value + shifts)
 
 
 def rounding_shifts(values: Array, dtype: str | None, random: np.random.Generator) -> Array:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from isomorph import registry
 from isomorph.core.errors import IsomorphError, UsageError
-from isomorph.core.protocols import EnvironmentReader
+from isomorph.core.protocols import EnvironmentReader, SetsPrecision
 from isomorph.core.report import ModelForm, ModelSummary, summarize
 from isomorph.core.trace import Environment
 from isomorph.sessions.dequantized_session import (
@@ -98,6 +98,14 @@ class ModelHandle:
         off = registry.runtime(self.runtime).plain
         settings = completed(self.runtime, self.settings)
         return bool(off) and all(settings[key] == value for key, value in off.items())
+
+    @property
+    def asked_type(self) -> str:
+        """The narrower float type that its settings ask the runtime to compute in, if any."""
+        runtime = registry.runtime(self.runtime)
+        if not isinstance(runtime, SetsPrecision):
+            return ""
+        return runtime.asked_type(completed(self.runtime, self.settings))
 
     def oracle(self) -> Session:
         """The model in float64."""

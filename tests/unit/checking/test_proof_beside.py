@@ -78,8 +78,8 @@ def test_an_output_is_tested_where_it_is_within_its_budget(verdict, standing):
 def contradicted(proof, **changes):
     evidence = {Fact.OUTPUT: "output_0", Fact.INPUTS: zeros(2, 3)}
     finding = Finding(
-        code="CONSTANT_DIFFERS", status=FindingStatus.CONFIRMED, effect=FindingEffect.LATENT, summary="",
-        evidence={**evidence, **changes.pop("evidence", {})},
+        code="CONSTANT_DIFFERS", status=FindingStatus.CONFIRMED, effect=FindingEffect.LATENT,
+        summary="", evidence={**evidence, **changes.pop("evidence", {})},
     )  # fmt: skip
     beside = ProofBeside(requested=True)
     return beside._contradicted(proof, [replace(finding, **changes)])

@@ -47,6 +47,7 @@ def evaluated(altered=None, **more):
         model=SimpleNamespace(graph=CHAIN),
         feeds=feeds,
         seed=0,
+        computed_in="",
         oracle=lambda: oracle,
         runtime=lambda: runtime,
         runtime_outputs=lambda: runtime.run(feeds, ["y"]),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Environment
 
+_NARROW = {"bf16": "bfloat16", "f16": "float16"}
 _VALUES = {
     "precision": ("default", "f32", "bf16", "f16"),
     "mode": ("default", "performance", "accuracy"),
@@ -34,6 +35,10 @@ class OpenvinoRuntime:
     settings: Mapping[str, str] = {"precision": "default", "mode": "default", "threads": ""}
     plain: Mapping[str, str] = {}
     switches = (Switch(name="full precision", settings={"precision": "f32"}, kind="precision"),)
+
+    def asked_type(self, settings: Mapping[str, str]) -> str:
+        """The type of the precision hint, where that is narrower than float32."""
+        return _NARROW.get(settings["precision"], "")
 
     def accepts(self, model: Model) -> bool:
         """ONNX models and PyTorch programs."""

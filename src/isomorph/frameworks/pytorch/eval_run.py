@@ -31,9 +31,15 @@ from isomorph.frameworks.pytorch.op_noise import disturbed, rounds_nothing, stor
 from isomorph.frameworks.pytorch.operand_devices import call_on_one_device
 from isomorph.frameworks.pytorch.program import Program, Step, replace_refs
 from isomorph.frameworks.pytorch.weight_cache import LiftedWeights
-from isomorph.oracle.noise import UNIT_ROUNDOFF, Rounding, generator, unit_roundoff
+from isomorph.oracle.noise import (
+    UNIT_ROUNDOFF,
+    Rounding,
+    computed_type,
+    generator,
+    unit_roundoff,
+)
 from isomorph.oracle.plan import Planner
-from isomorph.oracle.rounded_constants import move_by_rounding
+from isomorph.oracle.rounded_constants import move_by_rounding, narrowing_shifts
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -74,6 +80,8 @@ class OracleRun:
         """
         named = self.noise.constants if self.noise else ()
         constants = self.weights.constants
+        if self.noise is not None and self.noise.computed_in:
+            named = tuple(constants)
         self.shaken = frozenset(
             name
             for name in named
@@ -89,6 +97,10 @@ class OracleRun:
         # NumPy has no narrower types than float16; float64 holds their numbers as they are.
         stored = value.detach() if value.dtype in _NUMPY_FLOATS else changed
         changed = changed.contiguous()
+        narrow = computed_type(dtype_name(value.dtype), self.noise)
+        if narrow != dtype_name(value.dtype):
+            changed += torch.from_numpy(narrowing_shifts(changed.numpy(), str(narrow), random))
+            return changed
         move_by_rounding(changed.numpy(), dtype_name(value.dtype), random, stored.numpy())
         self.weights.release_stored(changed)
         return changed
@@ -178,7 +190,7 @@ class OracleRun:
         arguments, named = _filled(step, lambda name: self.wide_value(name, values))
         if is_control(step):
             return run_control(step, arguments, self._body_runner(data=True))
-        out = types[0] if types else None
+        out = self._computed(types[0] if types else None)
         if is_cast(step):
             first = step.needs[0]
             before = self.declared.of(program, first, values[first])
@@ -201,6 +213,13 @@ class OracleRun:
         if narrow and not rounds_nothing(step):
             result = stored(result, narrow, self.source.random)
         return result
+
+    def _computed(self, declared: torch.dtype | None) -> torch.dtype | None:
+        """The type that the run computes in, where it was asked for a narrower one."""
+        if declared not in FLOATS:
+            return declared
+        name = computed_type(dtype_name(declared), self.noise)
+        return getattr(torch, str(name)) if name != dtype_name(declared) else declared
 
     def _width(
         self, program: Program, step: Step, values: Values, out: torch.dtype | None

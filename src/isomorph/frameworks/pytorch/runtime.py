@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Environment
 
 _TF32 = ("torch's choice", "yes", "no")
-_DTYPES = ("as declared", "float64", "float32", "float16", "bfloat16")
+_NARROW = ("float16", "bfloat16")
+_DTYPES = ("as declared", "float64", "float32", *_NARROW)
 
 
 class PytorchRuntime:
@@ -42,6 +43,10 @@ class PytorchRuntime:
         Switch(name="the declared types", settings={"dtype": "as declared"}, kind="precision"),
         Switch(name="TF32 off", settings={"tf32": "no"}, kind="precision"),
     )
+
+    def asked_type(self, settings: Mapping[str, str]) -> str:
+        """The type of ``dtype``, where that is narrower than float32."""
+        return settings["dtype"] if settings["dtype"] in _NARROW else ""
 
     def accepts(self, model: Model) -> bool:
         """Only PyTorch models."""

@@ -157,3 +157,10 @@ def test_scalars_can_be_fed_and_axes_of_constant_nodes_stay_constants(tmp_path):
     np.testing.assert_array_equal(found["y"], x)
     given = session.run({"size": np.array(4)}, ["zeros"])
     assert given["zeros"].shape == (4,)
+
+
+@pytest.mark.skipif(not has_bfloat16(), reason="this processor has no bfloat16")
+def test_bfloat16_that_was_asked_for_is_a_declared_loss(path):
+    report = checked(path, precision="bf16")
+    assert report.environments["candidate run"].precision == "bfloat16"
+    assert report.verdict == "degraded", report.reason
