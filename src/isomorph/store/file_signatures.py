@@ -11,6 +11,7 @@ from isomorph.core.errors import UnreadableModelError
 from isomorph.store.zip_safety import MAGIC as ZIP
 
 NPY = b"\x93NUMPY"
+GGUF = b"GGUF"
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _TFLITE = b"TFL3"
 _OPENVINO = re.compile(rb"<net\s[^>]*\bversion=")
@@ -22,7 +23,6 @@ _EXACT = (
     (b"\xff\xd8\xff", "a JPEG image"),
     (b"\x7fELF", "a program or shared library"),
     (b"SQLite format 3\0", "an SQLite database"),
-    (b"GGUF", "a GGUF file of language-model weights"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive: unpack it first"),
     (b"\x1f\x8b", "a gzip file: unpack it first"),
     (b"\xfd7zXZ\0", "an xz file: unpack it first"),
@@ -88,6 +88,8 @@ def unclaimed(path: Path, head: bytes) -> Verdict:
     """The error for a file that no installed framework accepts."""
     if head[4:8] == _TFLITE:
         return unsupported("a TensorFlow Lite model", "tflite")
+    if head.startswith(GGUF):
+        return unsupported("a GGUF file of a language model", "hf")
     if head.startswith(_HDF5):
         return unsupported("an HDF5 file, as Keras writes them", "tensorflow")
     if head.startswith(ZIP):

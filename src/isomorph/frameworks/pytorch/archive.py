@@ -22,13 +22,16 @@ from isomorph.frameworks.pytorch.pickle_scan import (
     pickles_in_zip,
     suspicious,
 )
+from isomorph.store.file_signatures import GGUF
 
 ZIP_MAGIC = b"PK\x03\x04"
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
 
 
 def kind_of(path: Path, head: bytes) -> str | None:
-    """``exported``, ``script``, ``pickle`` or ``legacy pickle``; None for anything else."""
+    """``exported``, ``script``, ``gguf``, ``pickle`` or ``legacy pickle``; None for others."""
+    if head.startswith(GGUF):
+        return "gguf"
     if _PICKLE.match(head):
         return "legacy pickle"
     if not head.startswith(ZIP_MAGIC):

@@ -51,7 +51,7 @@ class PytorchFramework:
         return MEANINGS
 
     def sniff(self, path: Path, head: bytes) -> bool:
-        """An archive or pickle that torch writes, by its members; or a folder of transformers."""
+        """An archive or pickle of torch, by its members; a GGUF file or folder of transformers."""
         return is_folder_of_transformers(path) or kind_of(path, head) is not None
 
     def claims(self, source: Any) -> bool:  # noqa: ANN401

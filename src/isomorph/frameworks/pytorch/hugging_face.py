@@ -1,4 +1,4 @@
-"""A folder that transformers wrote: config.json and safetensors, as an exported program.
+"""A folder that transformers wrote, or a GGUF file, as an exported program.
 
 A causal language model takes tokens, a mask, positions and its caches, and returns logits and
 caches, so that it can be compared with an export of that form, token by token. Any other model
@@ -19,6 +19,7 @@ from isomorph.core.untrusted_json import read_json
 from isomorph.frameworks.pytorch.silence_logs import quietly
 
 EXTRA = "hf"
+GGUF_NOTE = "a GGUF file: its quantized weights are read as the float32 numbers that they stand for"
 _BATCH, _TOKENS, _CACHED = 2, 5, 3
 """Sizes of the example; equal ones would be taken for one axis."""
 
@@ -87,22 +88,52 @@ def exported_folder(path: Path) -> Any:  # noqa: ANN401
         transformers = require(
             "transformers", extra=EXTRA, needed_for="a folder of config.json and safetensors"
         )
-        kind = getattr(transformers, str(names[0]), None)
-        if kind is None:
-            raise UnreadableModelError(
-                "NOT_A_MODEL", f"transformers has no {names[0]}", file=str(path),
-                fix="install a version of transformers that has it",
-            )  # fmt: skip
+        return _loaded(transformers, str(names[0]), path, path, use_safetensors=True)
+
+
+def exported_gguf(path: Path) -> Any:  # noqa: ANN401
+    """The model of a GGUF file, its weights dequantized to float32, exported with dynamic sizes."""
+    for package in ("gguf", "accelerate"):
+        require(package, extra=EXTRA, needed_for="a GGUF file")
+    with quietly():
+        transformers = require("transformers", extra=EXTRA, needed_for="a GGUF file")
+        # The bars go to the error stream that transformers found when it was imported.
+        transformers.utils.logging.disable_progress_bar()
         try:
-            model = kind.from_pretrained(path, local_files_only=True, use_safetensors=True).eval()
-            with torch.no_grad():
-                return _exported(model, causal=str(names[0]).endswith("ForCausalLM"))
-        except Exception as error:  # readers and tracing raise whatever they raise
+            config = transformers.AutoConfig.from_pretrained(
+                path.parent, gguf_file=path.name, local_files_only=True
+            )
+            names = transformers.models.auto.modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+            name = names[config.model_type]
+        except Exception as error:  # readers of foreign files raise whatever they raise
             raise UnreadableModelError(
-                "NOT_EXPORTABLE", f"torch.export cannot follow {names[0]}", file=str(path),
+                "NOT_A_MODEL", "transformers cannot read this GGUF file", file=str(path),
                 why=" ".join(str(error).split())[:200],
-                fix="export it yourself with torch.export.save (.pt2)",
+                fix="give the model that it was made from",
             ) from error  # fmt: skip
+        return _loaded(
+            transformers, name, path, path.parent, gguf_file=path.name, dtype=torch.float32
+        )
+
+
+def _loaded(transformers: Any, name: str, path: Path, folder: Path, **options: Any) -> Any:  # noqa: ANN401
+    """The model of this name from a folder, exported; ``path`` is what an error names."""
+    kind = getattr(transformers, name, None)
+    if kind is None:
+        raise UnreadableModelError(
+            "NOT_A_MODEL", f"transformers has no {name}", file=str(path),
+            fix="install a version of transformers that has it",
+        )  # fmt: skip
+    try:
+        model = kind.from_pretrained(folder, local_files_only=True, **options).eval()
+        with torch.no_grad():
+            return _exported(model, causal=name.endswith(("ForCausalLM", "LMHeadModel")))
+    except Exception as error:  # readers and tracing raise whatever they raise
+        raise UnreadableModelError(
+            "NOT_EXPORTABLE", f"torch.export cannot follow {name}", file=str(path),
+            why=" ".join(str(error).split())[:200],
+            fix="export it yourself with torch.export.save (.pt2)",
+        ) from error  # fmt: skip
 
 
 def _exported(model: Any, *, causal: bool) -> Any:  # noqa: ANN401

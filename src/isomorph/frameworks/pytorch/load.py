@@ -56,6 +56,10 @@ def load_file(
         return load_exported(path, options, steps_suffice=steps_suffice), ()
     if kind == "script":
         return load_script(path), ()
+    if kind == "gguf":
+        from isomorph.frameworks.pytorch.hugging_face import GGUF_NOTE, exported_gguf
+
+        return from_exported(exported_gguf(path)), (GGUF_NOTE,)
     if kind is None:
         raise UnreadableModelError(
             "NOT_A_MODEL", "this is no PyTorch file", file=str(path),

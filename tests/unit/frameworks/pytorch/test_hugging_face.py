@@ -60,3 +60,82 @@ def test_a_folder_that_names_no_model_is_an_error(tmp_path, config):
         exported_folder(tmp_path)
     assert refused.value.code == "NOT_A_MODEL"
     assert "factory" in refused.value.fix
+
+
+@pytest.fixture(scope="module")
+def tiny_gguf(folder):
+    """The decoder of the folder, its products quantized to eight bits in blocks of 32."""
+    gguf = pytest.importorskip("gguf")
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(1)
+    config = LlamaConfig(
+        vocab_size=32, hidden_size=64, intermediate_size=96, num_hidden_layers=2,
+        num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=64,
+        rms_norm_eps=1e-5, tie_word_embeddings=False,
+    )  # fmt: skip
+    model = LlamaForCausalLM(config).eval()
+    path = folder.parent / "tiny.gguf"
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_block_count(2)
+    writer.add_context_length(64)
+    writer.add_embedding_length(64)
+    writer.add_feed_forward_length(96)
+    writer.add_head_count(4)
+    writer.add_head_count_kv(2)
+    writer.add_rope_dimension_count(16)
+    writer.add_rope_freq_base(10000.0)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_vocab_size(32)
+    names = {
+        "embed_tokens": "token_embd", "lm_head": "output", "input_layernorm": "attn_norm",
+        "post_attention_layernorm": "ffn_norm", "gate_proj": "ffn_gate", "up_proj": "ffn_up",
+        "down_proj": "ffn_down", "q_proj": "attn_q", "k_proj": "attn_k", "v_proj": "attn_v",
+        "o_proj": "attn_output",
+    }  # fmt: skip
+    for name, value in model.state_dict().items():
+        words = name.split(".")
+        own = "output_norm" if name == "model.norm.weight" else names[words[-2]]
+        layer = f"blk.{words[words.index('layers') + 1]}." if "layers" in words else ""
+        array = value.numpy()
+        if words[-2] in {"q_proj", "k_proj"}:  # the file holds the halves of each head interleaved
+            heads = 4 if words[-2] == "q_proj" else 2
+            array = array.reshape(heads, 2, 8, 64).swapaxes(1, 2).reshape(array.shape)
+        if array.ndim == 1:
+            writer.add_tensor(f"{layer}{own}.weight", np.ascontiguousarray(array))
+            continue
+        packed = gguf.quants.quantize(np.ascontiguousarray(array), gguf.GGMLQuantizationType.Q8_0)
+        writer.add_tensor(f"{layer}{own}.weight", packed, raw_dtype=gguf.GGMLQuantizationType.Q8_0)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path, model
+
+
+def test_a_gguf_file_is_the_decoder_with_the_numbers_that_its_weights_stand_for(tiny_gguf):
+    path, original = tiny_gguf
+    framework = PytorchFramework()
+    assert framework.sniff(path, path.read_bytes()[:16])
+    model = framework.load(path, {})
+    assert any("GGUF" in note for note in model.notes)
+    names = [spec.name for spec in model.graph.inputs]
+    tokens = torch.tensor([[3, 4, 5, 6]])
+    empty = torch.zeros(1, 2, 0, 16)
+    values = [tokens, torch.ones_like(tokens), torch.arange(4)[None], *[empty] * 4]
+    outputs = model.native.complete().call(dict(zip(names, values, strict=True)))
+    found = next(iter(outputs.values())).detach().numpy()
+    with torch.no_grad():
+        expected = original(tokens).logits.numpy()
+    # Eight bits lose a percent; weights of another order or layer would lose everything.
+    assert np.abs(found - expected).max() < 0.05 * np.abs(expected).max()
+    assert not np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("cut", [4, 24, 200])
+def test_a_damaged_gguf_file_is_an_error_that_names_it(tiny_gguf, tmp_path, cut):
+    damaged = tmp_path / "damaged.gguf"
+    damaged.write_bytes(tiny_gguf[0].read_bytes()[:cut])
+    with pytest.raises(UnreadableModelError) as refused:
+        PytorchFramework().load(damaged, {})
+    assert refused.value.code == "NOT_A_MODEL"
