@@ -102,10 +102,10 @@ class NoiseSource(Protocol):
         ...
 
 
-_PIECE = 1 << 15
+PIECE = 1 << 15
 """Numbers that are disturbed at a time: all that is computed on the way stays in the cache."""
 
-_PART = 8 * _PIECE
+_PART = 8 * PIECE
 """Numbers that one thread disturbs: a millisecond, far more than to start it."""
 
 _PER_WORD = 4
@@ -271,20 +271,13 @@ class Rounding:
             into = moved.reshape(-1)
 
             def disturb(first: int, last: int, random: np.random.Generator) -> None:
-                for start in range(first, last, _PIECE):
-                    piece = slice(start, min(start + _PIECE, last))
+                for start in range(first, last, PIECE):
+                    piece = slice(start, min(start + PIECE, last))
                     own, *others = (each[piece] if np.ndim(each) else each for each in flat)
                     step = self._steps(random, own.shape, sizes(own, *others))
                     np.add(own, step, out=into[piece], casting="same_kind")
 
-            # Every piece has the random numbers that it would have after those before it.
-            parts = [
-                partial(disturb, first, min(first + _PART, y.size), random)
-                for first, random in zip(
-                    range(0, y.size, _PART), _streams(self.random, y.size), strict=True
-                )
-            ]
-            run_all(parts)
+            in_parts(self.random, y.size, disturb)
             return moved
 
     def _steps(self, random: np.random.Generator, shape: tuple[int, ...], size: Array) -> Array:
@@ -335,6 +328,24 @@ def spread_evenly(
     numbers += np.float32(0.5)
     numbers *= _OF_EVEN_STEPS * np.float32(deviation)
     return numbers
+
+
+def in_parts(
+    random: np.random.Generator,
+    count: int,
+    disturb: Callable[[int, int, np.random.Generator], None],
+) -> None:
+    """Disturb so many numbers in threads: ``disturb`` gets a first and a last one, and a generator.
+
+    Every part has the random numbers that it would have after those before it.
+    """
+    starts = range(0, count, _PART)
+    run_all(
+        [
+            partial(disturb, first, min(first + _PART, count), own)
+            for first, own in zip(starts, _streams(random, count), strict=True)
+        ]
+    )
 
 
 def _words(count: int) -> int:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isomorph.oracle.dtypes import is_float, numpy_dtype
+from isomorph.oracle.dtypes import is_float
+from isomorph.oracle.narrow_storage import kept
 from isomorph.oracle.noise import (
     computed_type,
     generator,
@@ -101,11 +102,9 @@ class _Narrowed:
 def narrowing_shifts(values: Array, dtype: str, random: np.random.Generator) -> Array:
     """Return how far keeping numbers in ``dtype`` may move each; not at all where they fit it."""
     wide = lifted(values)
-    with np.errstate(over="ignore", invalid="ignore"):
-        fits = wide.astype(numpy_dtype(dtype)) == wide
-        step = np.maximum(unit_roundoff(dtype) * np.abs(wide), least_rounding(dtype))
-    step *= random.uniform(-1.0, 1.0, wide.shape)
-    return np.asarray(np.where(fits | ~np.isfinite(step), 0.0, step))
+    with np.errstate(invalid="ignore"):
+        shifts = kept(wide, dtype, random) - wide
+    return np.asarray(np.where(np.isfinite(shifts), shifts, 0.0))
 
 
 def fed_to_run(feeds: Arrays, noise: Noise | None) -> Arrays:

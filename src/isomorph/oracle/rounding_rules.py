@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from isomorph.oracle.dtypes import HALVES, is_float, numpy_dtype
-from isomorph.oracle.noise import Array, NoiseSource, least_rounding, unit_roundoff
+from isomorph.oracle.dtypes import HALVES, is_float
+from isomorph.oracle.narrow_storage import kept
+from isomorph.oracle.noise import Array, NoiseSource, unit_roundoff
 
 ATTRIBUTE_UNIT = 2.0**-24
 """Model files store every number of an attribute as float32."""
@@ -38,16 +39,7 @@ def stored_noise(
     """
     if not is_real(value):
         return value
-    step = np.maximum(unit_roundoff(dtype) * np.abs(value), least_rounding(dtype))
-    step *= steps * noise.scale
-    with np.errstate(over="ignore", invalid="ignore"):
-        step = np.where(value.astype(numpy_dtype(str(dtype))) == value, 0.0, step)
-    draw = noise.random.uniform(-1.0, 1.0, value.shape)
-    with np.errstate(invalid="ignore"):
-        moved = value + np.where(np.isfinite(step), step, 0.0) * draw
-        # Rounding may end at zero and never beyond it: a root or a logarithm may follow.
-        moved = np.where(value > 0, np.maximum(moved, 0.0), np.minimum(moved, 0.0))
-    return np.asarray(np.where(np.isnan(value), value, moved), dtype=value.dtype)
+    return kept(value, str(dtype), noise.random, steps * noise.scale)
 
 
 def own_noise(value: Any, noise: NoiseSource) -> Any:  # noqa: ANN401

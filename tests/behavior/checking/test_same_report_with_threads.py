@@ -22,7 +22,7 @@ SIZE, CHANNELS, CLASSES = 32, 16, 300
 @pytest.fixture(autouse=True)
 def _parts_of_small_tensors(monkeypatch):
     """Parts are a hundredth of what they are, so that small tensors have several."""
-    monkeypatch.setattr(noise, "_PIECE", 1 << 9)
+    monkeypatch.setattr(noise, "PIECE", 1 << 9)
     monkeypatch.setattr(noise, "_PART", 1 << 11)
     monkeypatch.setattr(convolution, "_BLOCK_BYTES", 1 << 16)
     yield

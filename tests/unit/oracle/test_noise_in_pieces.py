@@ -32,7 +32,7 @@ def test_noise_is_the_same_however_it_is_cut_into_pieces(piece, part, threads, m
         return [sums, counted, source.rounded(y), source.rounded(y, sizes), source.rounded(y, 2.0)]
 
     expected = disturbed()
-    monkeypatch.setattr(noise, "_PIECE", piece)
+    monkeypatch.setattr(noise, "PIECE", piece)
     monkeypatch.setattr(noise, "_PART", part)
     use_threads(threads)
     for one, other in zip(disturbed(), expected, strict=True):

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from isomorph.core.ops import MOVES_DATA
+from isomorph.frameworks.pytorch.arrays import dtype_name
 from isomorph.frameworks.pytorch.bound_arguments import array, bound, each_float, on_floats, tensor
 from isomorph.frameworks.pytorch.composite_ops import COMPOSITES
 from isomorph.frameworks.pytorch.intermediate_sizes import EXACTLY, size_rule
@@ -23,6 +24,7 @@ from isomorph.frameworks.pytorch.program import Step, operator_name, plain_word
 from isomorph.frameworks.pytorch.recurrent import RECURRENT, Array
 from isomorph.frameworks.pytorch.rounding_classes import EXACT, SUMS
 from isomorph.frameworks.pytorch.sum_noise import disturbed_sum
+from isomorph.oracle.narrow_storage import kept
 from isomorph.oracle.noise import NoiseSource
 
 
@@ -82,13 +84,7 @@ def stored(result: Any, dtype: torch.dtype, random: np.random.Generator) -> Any:
 
 
 def _kept(value: torch.Tensor, dtype: torch.dtype, random: np.random.Generator) -> Array:
-    unit, spacing = torch.finfo(dtype).eps / 2, torch.finfo(dtype).smallest_normal
-    plain = array(value)
-    # Below the normal numbers the steps no longer shrink with the value.
-    size = unit * np.maximum(np.abs(plain), spacing)
-    fits = array(value.to(dtype).to(value.dtype) == value)
-    step = random.uniform(-1.0, 1.0, plain.shape) * size
-    return np.asarray(np.where(fits | ~np.isfinite(plain), plain, plain + step))
+    return kept(array(value), str(dtype_name(dtype)), random)
 
 
 class StoredAtEachStep:
