@@ -18,9 +18,9 @@ def program(tmp_path_factory):
     return path
 
 
-def test_a_run_in_a_narrower_type_than_declared_is_an_execution_fault(program):
-    inputs = {"input": np.random.default_rng(0).normal(size=(4, 16)).astype(np.float32)}
-    settings = {"candidate.dtype": "bfloat16"}
+def test_a_run_that_overflows_the_narrower_type_it_was_set_to_is_an_execution_fault(program):
+    inputs = {"input": np.random.default_rng(0).normal(size=(4, 16)).astype(np.float32) * 5e4}
+    settings = {"candidate.dtype": "float16"}
     report = isomorph.check(
         program,
         program,
