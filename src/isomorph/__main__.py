@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from isomorph.core.collector import collect_seldom
 from isomorph.core.errors import BUG, IsomorphError
 from isomorph.core.escaping import printable
 
@@ -20,6 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if arguments is None:  # whoever calls us from Python has plans of their own
+        collect_seldom()
         _heed_signals()
         _open_closed_streams()
     try:

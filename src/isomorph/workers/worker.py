@@ -20,6 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isomorph.core.collector import collect_seldom
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
 from isomorph.core.memory import building, give_back, keep_large_apart
 from isomorph.core.model import Model
@@ -252,6 +253,7 @@ def main(words: list[str] | None = None) -> None:
         os.set_inheritable(fd, False)
     _die_with(given.parent, given.lifeline)
     _limit(given.memory)
+    collect_seldom()
     use_threads(given.threads)
     faulthandler.enable(all_threads=False)
     last_node_page.keep(given.folder)
