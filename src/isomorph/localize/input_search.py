@@ -17,10 +17,10 @@ from isomorph.core.limits import REPORTED_INPUT_BYTES, TRIED_WEIGHTS
 from isomorph.core.stated_numbers import FEWEST_TRIALS, INPUT_SCALES, OTHER_INPUT_SEEDS
 from isomorph.inputs.dynamic_sizes import next_sizes, other_sizes
 from isomorph.inputs.generate import SAMPLES, counts_freely, generate
+from isomorph.localize.input_domain import larger, out_of_range, outside_domain
 from isomorph.localize.output_effect import near_outputs, numeric
 from isomorph.measure.compare import Terms, compare
 from isomorph.measure.evaluated_model import EvaluatedModel
-from isomorph.measure.overflow import overflows
 from isomorph.measure.verdict import graphs_differ
 
 if TYPE_CHECKING:
@@ -212,16 +212,6 @@ def _resized(graph: Graph, given: Mapping[str, Array], seed: int) -> Iterator[Tr
         yield Trial(recipe=recipe, feeds=feeds, kind=InputKind.GENERATED, resized=True)
 
 
-def larger(feeds: Mapping[str, Array], given: Mapping[str, Array]) -> bool:
-    """Whether a real number of an input is larger than all that were given for it."""
-    return any(
-        value.dtype.kind == "f"
-        and name in given
-        and np.max(np.abs(value), initial=0.0) > np.max(np.abs(given[name]), initial=0.0)
-        for name, value in feeds.items()
-    )
-
-
 def _reduced(trial: Trial, given: Mapping[str, Array]) -> Trial:
     """Return the trial with real numbers that are at most as large as the given ones."""
     feeds = dict(trial.feeds)
@@ -247,14 +237,14 @@ def shown_differences(
     outputs: Sequence[Binding],
     terms: Terms,
 ) -> list[Divergence]:
-    """Return the outputs in which two graphs differ on another input; none where one overflows."""
+    """Return the outputs in which two graphs differ on another input; none if out of range."""
     # What rounding explains needs no allowance for re-rounded constants.
     first = compare(*sides, outputs, replace(terms, allowance=False)).divergences
     if not any(map(graphs_differ, first)):
         return []
     judged = compare(*sides, outputs, terms).divergences
     wrong = [each for each in judged if graphs_differ(each)]
-    return [] if wrong and any(map(overflows, sides, given)) else wrong
+    return [] if wrong and out_of_range(sides, given) else wrong
 
 
 def first_that_differs(
@@ -263,8 +253,14 @@ def first_that_differs(
     outputs: Sequence[Binding],
     terms: Terms,
     carry: Carry,
+    *,
+    inside_domain: bool = False,
 ) -> DifferingInput | None:
-    """Return the first of these inputs on which the outputs of two graphs differ."""
+    """Return the first of these inputs on which the outputs of two graphs differ.
+
+    With ``inside_domain`` inputs that the models may not be made for show nothing: for a search
+    to which nothing points out a node that differs.
+    """
     reference, candidate = sides
     for trial in trials:
         ref = reference.with_feeds(trial.feeds)
@@ -275,7 +271,7 @@ def first_that_differs(
             wrong = shown_differences((ref, cand), sides, outputs, terms)
         except (IsomorphError, ValueError):
             continue  # an input that a model rejects shows nothing
-        if wrong:
+        if wrong and not (inside_domain and outside_domain((ref, cand), sides)):
             return DifferingInput(trial=trial, sides=(ref, cand), wrong=tuple(wrong))
     return None
 

@@ -11,7 +11,8 @@ from isomorph.core.coverage import InputKind
 from isomorph.core.limits import REPORTED_INPUT_BYTES, TRIED_WEIGHTS, noted_limits
 from isomorph.core.model import Constant, Graph, TensorSpec
 from isomorph.core.stated_numbers import FEWEST_TRIALS, INPUT_SCALES
-from isomorph.localize.input_search import Trial, encoded, larger, other_inputs, scales_to, trials
+from isomorph.localize.input_domain import larger
+from isomorph.localize.input_search import Trial, encoded, other_inputs, scales_to, trials
 
 X = np.array([[0.5, -2.0, 1.0]], np.float32)
 
