@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from isomorph.core.report import Binding
     from isomorph.core.trace import Array, Arrays
 
+_SEEDS_BETWEEN = 1000
+"""Seeds between those of two factors: more than are used with one."""
+
 Carry = Callable[["EvaluatedModel"], "Mapping[str, Array]"]
 """Returns the candidate's feeds for the feeds of a reference."""
 
@@ -59,23 +62,36 @@ class DifferingInput:
 def trials(
     graph: Graph, given: Arrays, seed: int, scales: Sequence[float] = INPUT_SCALES
 ) -> Iterator[Trial]:
-    """Yield the given inputs and generated ones, scaled by growing factors and negated."""
+    """Yield the given inputs and generated ones, scaled by growing factors and negated.
+
+    Integers are not scaled. The generated ones are others for each factor.
+    """
     own = {name: np.asarray(value) for name, value in given.items()}
     shapes = {name: value.shape for name, value in own.items()}
+    real = any(value.dtype.kind == "f" for value in own.values())
     for scale in scales:
-        if scale != 1.0:
+        times = f", times {scale:g}" if real else ""
+        if real and scale != 1.0:
             yield Trial(recipe=f"the given inputs times {scale:g}", feeds=_scaled(own, scale))
-        yield Trial(recipe=f"the given inputs times {-scale:g}", feeds=_scaled(own, -scale))
+        if real:
+            yield Trial(recipe=f"the given inputs times {-scale:g}", feeds=_scaled(own, -scale))
+        drawn = seed + 1 + _seed_of(scale)
         for sample in SAMPLES:
             try:
-                made = generate(graph, {}, sample=sample, seed=seed + 1, other_shapes=shapes)
+                made = generate(graph, {}, sample=sample, seed=drawn, other_shapes=shapes)
             except IsomorphError:
                 continue
             if any(made[name].shape != shape for name, shape in shapes.items() if name in made):
                 continue
-            recipe = f"generated: {sample}, seed {seed + 1}, times {scale:g}"
+            recipe = f"generated: {sample}, seed {drawn}{times}"
             feeds = _scaled(made, scale)
             yield Trial(recipe=recipe, feeds=feeds, kind=InputKind.GENERATED)
+
+
+def _seed_of(scale: float) -> int:
+    """Return what is added to the seed for a factor: tables have other rows selected with it."""
+    known = scale in INPUT_SCALES
+    return _SEEDS_BETWEEN * (INPUT_SCALES.index(scale) if known else len(INPUT_SCALES))
 
 
 def other_inputs(

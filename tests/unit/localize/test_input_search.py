@@ -63,6 +63,28 @@ def test_integers_and_masks_are_not_scaled():
             assert np.array_equal(each.feeds["ids"], given["ids"])
 
 
+def test_generated_integers_are_others_for_each_factor():
+    """Integers are not scaled: with the same ones, the same rows of a table are selected again."""
+    ids = {"ids": np.array([[1, 2, 3]])}
+    for made, given in (
+        (graph(spec("ids", "int64")), ids),
+        (graph(spec("x"), spec("ids", "int64")), {"x": X, **ids}),
+    ):
+        drawn = [
+            each.feeds["ids"].tobytes()
+            for each in trials(made, given, seed=0)
+            if each.kind is InputKind.GENERATED
+        ]
+        assert len(drawn) == len(set(drawn)) == 2 * len(INPUT_SCALES)
+
+
+def test_inputs_without_real_numbers_are_not_tried_again():
+    ids = {"ids": np.array([[1, 2, 3]])}
+    found = list(trials(graph(spec("ids", "int64")), ids, seed=0))
+    assert {each.kind for each in found} == {InputKind.GENERATED}
+    assert not any("times" in each.recipe for each in found)
+
+
 def test_no_input_is_tried_twice_by_its_recipe():
     recipes = [each.recipe for each in tried(model())]
     assert len(recipes) == len(set(recipes))
