@@ -7,16 +7,22 @@ there alone is none of the functions.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isomorph.measure.overflow import overflows
-from isomorph.measure.precision import jumping_nodes
 
 if TYPE_CHECKING:
+    from isomorph.core.model import Node
     from isomorph.core.trace import Arrays
     from isomorph.measure.evaluated_model import EvaluatedModel
+
+_ORDERING: dict[str, Callable[..., Any] | None] = {
+    "ArgMax": np.max, "Hardmax": np.max, "ArgMin": np.min, "TopK": None, "Sort": None,
+}  # fmt: skip
+"""Operators whose result depends on the order of numbers, and which of them they select."""
 
 _Sides = tuple["EvaluatedModel", "EvaluatedModel"]
 
@@ -34,13 +40,13 @@ def out_of_range(sides: _Sides, given: _Sides) -> bool:
 def outside_domain(sides: _Sides, given: _Sides) -> bool:
     """Whether two models may differ here only because one of them is not made for this input.
 
-    One spelling of a function may need positive numbers, and another not. On a larger input a
-    decision may have ties that it does not have on the ``given`` one.
+    One spelling of a function may need positive numbers, and another not. Two may break ties
+    differently that a decision does not have on the ``given`` input.
     """
     pairs = zip(sides, given, strict=True)
     if any(overflows(here, there, undefined=True) for here, there in pairs):
         return True
-    return larger(sides[0].feeds, given[0].feeds) and any(map(_saturates, sides, given))
+    return any(map(_more_ties, sides, given))
 
 
 def larger(feeds: Arrays, given: Arrays) -> bool:
@@ -57,23 +63,30 @@ def _largest(values: object) -> float:
     return float(np.max(np.abs(values), initial=0.0))
 
 
-def _saturates(model: EvaluatedModel, given: EvaluatedModel) -> bool:
-    """Whether a node that decides reads more equal numbers than on the given input.
+def _more_ties(model: EvaluatedModel, given: EvaluatedModel) -> bool:
+    """Whether a node that orders numbers reads more equal ones than on the given input.
 
     The sigmoids of 40 and of 50 are one number, even in float64.
     """
-    oracle = model.oracle()
-    names = {name for node in jumping_nodes(model.model.graph) for name in node.inputs}
-    made = {name for node in model.model.graph.nodes for name in node.outputs}
-    read = sorted(names & made)
-    if not read or oracle.capabilities.fetch != "all":
+    oracle, graph = model.oracle(), model.model.graph
+    made = {name for node in graph.nodes for name in node.outputs}
+    orders = [node for node in graph.nodes if node.op in _ORDERING and node.input(0) in made]
+    if not orders or oracle.capabilities.fetch != "all":
         return False
+    read = list(dict.fromkeys(node.input(0) for node in orders))
     here, there = (oracle.run(each.feeds, read) for each in (model, given))
-    return any(_repeats(here[name]) > _repeats(there[name]) for name in read)
+    both = [(node, here[node.input(0)], there[node.input(0)]) for node in orders]
+    return any(_ties(node, now) > _ties(node, before) for node, now, before in both)
 
 
-def _repeats(values: object) -> int:
-    """How many of these real numbers are there more than once."""
+def _ties(node: Node, values: object) -> int:
+    """How many numbers are equal to one that is selected; for an order of all, to any other."""
     if not isinstance(values, np.ndarray) or values.dtype.kind != "f":
         return 0
-    return int(values.size - np.unique(values).size)
+    best = _ORDERING[node.op]
+    if best is None:
+        return int(values.size - np.unique(values).size)
+    axis = node.attributes.get("axis", node.attributes.get("dim", 0))
+    along = axis if isinstance(axis, int) and -values.ndim <= axis < values.ndim else None
+    equal = values == best(values, axis=along, keepdims=True)
+    return int(np.sum(np.count_nonzero(equal, axis=along) - 1))

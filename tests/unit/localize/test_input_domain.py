@@ -13,8 +13,8 @@ FLOATS = TensorSpec(name="x", dtype="float32", shape=(4,))
 X = np.array([0.5, -2.0, 1.0, 3.0], np.float32)
 
 
-def evaluated(function, x, *, decides=False):
-    """A model of one tensor ``a``, which an ArgMax may read."""
+def evaluated(function, x, *, decides=""):
+    """A model of one tensor ``a``, which a node that ``decides`` may read."""
 
     def run(feeds, fetch, *, noise=None):
         with np.errstate(all="ignore"):
@@ -24,7 +24,7 @@ def evaluated(function, x, *, decides=False):
     nodes = [Node(name="f", op="F", native_op="F", inputs=("x",), outputs=("a",))]
     tensors = {"a": TensorSpec(name="a", dtype="float32", shape=(4,))}
     if decides:
-        label = Node(name="label", op="ArgMax", native_op="", inputs=("a",), outputs=("y",))
+        label = Node(name="label", op=decides, native_op="", inputs=("a",), outputs=("y",))
         nodes.append(label)
         tensors["y"] = TensorSpec(name="y", dtype="int64", shape=())
     graph = Graph(
@@ -72,15 +72,26 @@ def test_a_nan_that_the_given_input_does_not_have_is_outside_the_domain():
     assert not outside_domain(sides(np.log, 4 * positive), sides(np.log, positive))
 
 
-@pytest.mark.parametrize(("decides", "expected"), [(True, True), (False, False)])
-def test_ties_count_where_something_is_decided(decides, expected):
-    here, given = (sides(np.tanh, scale * X, decides=decides) for scale in (64, 1))
+@pytest.mark.parametrize(
+    ("decides", "function", "expected"),
+    [
+        ("ArgMax", np.tanh, True), ("Hardmax", np.tanh, True), ("ArgMin", np.tanh, True),
+        ("TopK", np.tanh, True), ("ArgMax", lambda x: np.maximum(x, -50), False),
+        ("ArgMin", lambda x: np.maximum(x, -50), True), ("Round", np.tanh, False),
+        ("", np.tanh, False),
+    ],
+)  # fmt: skip
+def test_ties_count_where_they_are_ordered(decides, function, expected):
+    here, given = (
+        sides(function, scale * np.float32([0.5, -2.0, -1.0, 3.0]), decides=decides)
+        for scale in (64, 1)
+    )
     assert outside_domain(here, given) is expected
 
 
-def test_ties_on_an_input_that_is_not_larger_count():
-    stepped = (lambda x: np.floor(x / 4)), X / 2
-    assert not outside_domain(sides(*stepped, decides=True), sides(stepped[0], X, decides=True))
+def test_ties_that_the_given_input_has_as_well_do_not_count():
+    tied = np.float32([3, 3, 1, 0])
+    assert not outside_domain(*(sides(np.abs, x, decides="TopK") for x in (-4 * tied, tied)))
 
 
 def test_a_larger_input_has_a_larger_number_of_some_real_input():
