@@ -60,7 +60,8 @@ class Noise:
     ``quantizers``: every quantizer becomes the identity plus the rounding of an ideal min/max
     quantizer of the same width and granularity: the loss that the width itself intends.
     ``scale`` multiplies the rounding of operations: what even a wider disturbance leaves alone,
-    rounding does not reach.
+    rounding does not reach. ``tied``: equal results of one elementwise operation are disturbed
+    alike, as its rounding is a function of the result.
     """
 
     seed: int
@@ -69,6 +70,7 @@ class Noise:
     attributes: bool = False
     quantizers: bool = False
     scale: float = 1.0
+    tied: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
