@@ -61,7 +61,8 @@ class Noise:
     quantizer of the same width and granularity: the loss that the width itself intends.
     ``scale`` multiplies the rounding of operations: what even a wider disturbance leaves alone,
     rounding does not reach. ``computed_in``: a float type that a run computes in instead of wider
-    declared ones; inputs, constants and results round to it.
+    declared ones; inputs, constants and results round to it. ``tied``: equal results of one
+    elementwise operation are disturbed alike, as its rounding is a function of the result.
     """
 
     seed: int
@@ -71,6 +72,7 @@ class Noise:
     quantizers: bool = False
     scale: float = 1.0
     computed_in: str = ""
+    tied: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,7 +60,8 @@ def hidden_difference(
     if nodes is None or terms.budgets:
         return HiddenDifference()
     count = random_input_count(sides[0], DECISION_INPUTS)
-    shown = first_that_differs(random_inputs(sides[0], count), sides, outputs, terms, carry)
+    made = random_inputs(sides[0], count)
+    shown = first_that_differs(made, sides, outputs, terms, carry, inside_domain=True)
     if shown is not None:
         pairs = [
             (each.reference_output, each.candidate_output)

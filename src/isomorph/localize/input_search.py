@@ -17,10 +17,10 @@ from isomorph.core.limits import REPORTED_INPUT_BYTES, TRIED_WEIGHTS
 from isomorph.core.stated_numbers import FEWEST_TRIALS, INPUT_SCALES, OTHER_INPUT_SEEDS
 from isomorph.inputs.dynamic_sizes import next_sizes, other_sizes
 from isomorph.inputs.generate import SAMPLES, counts_freely, generate
+from isomorph.localize.input_domain import larger, out_of_range, outside_domain
 from isomorph.localize.output_effect import near_outputs, numeric
 from isomorph.measure.compare import Terms, compare
 from isomorph.measure.evaluated_model import EvaluatedModel
-from isomorph.measure.overflow import overflows
 from isomorph.measure.verdict import graphs_differ
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from isomorph.core.model import Graph
     from isomorph.core.report import Binding
     from isomorph.core.trace import Array, Arrays
+
+_SEEDS_BETWEEN = 1000
+"""Seeds between those of two factors: more than are used with one."""
 
 Carry = Callable[["EvaluatedModel"], "Mapping[str, Array]"]
 """Returns the candidate's feeds for the feeds of a reference."""
@@ -59,23 +62,36 @@ class DifferingInput:
 def trials(
     graph: Graph, given: Arrays, seed: int, scales: Sequence[float] = INPUT_SCALES
 ) -> Iterator[Trial]:
-    """Yield the given inputs and generated ones, scaled by growing factors and negated."""
+    """Yield the given inputs and generated ones, scaled by growing factors and negated.
+
+    Integers are not scaled. The generated ones are others for each factor.
+    """
     own = {name: np.asarray(value) for name, value in given.items()}
     shapes = {name: value.shape for name, value in own.items()}
+    real = any(value.dtype.kind == "f" for value in own.values())
     for scale in scales:
-        if scale != 1.0:
+        times = f", times {scale:g}" if real else ""
+        if real and scale != 1.0:
             yield Trial(recipe=f"the given inputs times {scale:g}", feeds=_scaled(own, scale))
-        yield Trial(recipe=f"the given inputs times {-scale:g}", feeds=_scaled(own, -scale))
+        if real:
+            yield Trial(recipe=f"the given inputs times {-scale:g}", feeds=_scaled(own, -scale))
+        drawn = seed + 1 + _seed_of(scale)
         for sample in SAMPLES:
             try:
-                made = generate(graph, {}, sample=sample, seed=seed + 1, other_shapes=shapes)
+                made = generate(graph, {}, sample=sample, seed=drawn, other_shapes=shapes)
             except IsomorphError:
                 continue
             if any(made[name].shape != shape for name, shape in shapes.items() if name in made):
                 continue
-            recipe = f"generated: {sample}, seed {seed + 1}, times {scale:g}"
+            recipe = f"generated: {sample}, seed {drawn}{times}"
             feeds = _scaled(made, scale)
             yield Trial(recipe=recipe, feeds=feeds, kind=InputKind.GENERATED)
+
+
+def _seed_of(scale: float) -> int:
+    """Return what is added to the seed for a factor: tables have other rows selected with it."""
+    known = scale in INPUT_SCALES
+    return _SEEDS_BETWEEN * (INPUT_SCALES.index(scale) if known else len(INPUT_SCALES))
 
 
 def other_inputs(
@@ -212,16 +228,6 @@ def _resized(graph: Graph, given: Mapping[str, Array], seed: int) -> Iterator[Tr
         yield Trial(recipe=recipe, feeds=feeds, kind=InputKind.GENERATED, resized=True)
 
 
-def larger(feeds: Mapping[str, Array], given: Mapping[str, Array]) -> bool:
-    """Whether a real number of an input is larger than all that were given for it."""
-    return any(
-        value.dtype.kind == "f"
-        and name in given
-        and np.max(np.abs(value), initial=0.0) > np.max(np.abs(given[name]), initial=0.0)
-        for name, value in feeds.items()
-    )
-
-
 def _reduced(trial: Trial, given: Mapping[str, Array]) -> Trial:
     """Return the trial with real numbers that are at most as large as the given ones."""
     feeds = dict(trial.feeds)
@@ -247,14 +253,14 @@ def shown_differences(
     outputs: Sequence[Binding],
     terms: Terms,
 ) -> list[Divergence]:
-    """Return the outputs in which two graphs differ on another input; none where one overflows."""
+    """Return the outputs in which two graphs differ on another input; none if out of range."""
     # What rounding explains needs no allowance for re-rounded constants.
     first = compare(*sides, outputs, replace(terms, allowance=False)).divergences
     if not any(map(graphs_differ, first)):
         return []
     judged = compare(*sides, outputs, terms).divergences
     wrong = [each for each in judged if graphs_differ(each)]
-    return [] if wrong and any(map(overflows, sides, given)) else wrong
+    return [] if wrong and out_of_range(sides, given) else wrong
 
 
 def first_that_differs(
@@ -263,8 +269,14 @@ def first_that_differs(
     outputs: Sequence[Binding],
     terms: Terms,
     carry: Carry,
+    *,
+    inside_domain: bool = False,
 ) -> DifferingInput | None:
-    """Return the first of these inputs on which the outputs of two graphs differ."""
+    """Return the first of these inputs on which the outputs of two graphs differ.
+
+    With ``inside_domain`` inputs that the models may not be made for show nothing: for a search
+    to which nothing points out a node that differs.
+    """
     reference, candidate = sides
     for trial in trials:
         ref = reference.with_feeds(trial.feeds)
@@ -275,7 +287,7 @@ def first_that_differs(
             wrong = shown_differences((ref, cand), sides, outputs, terms)
         except (IsomorphError, ValueError):
             continue  # an input that a model rejects shows nothing
-        if wrong:
+        if wrong and not (inside_domain and outside_domain((ref, cand), sides)):
             return DifferingInput(trial=trial, sides=(ref, cand), wrong=tuple(wrong))
     return None
 

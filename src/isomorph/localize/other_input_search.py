@@ -45,7 +45,9 @@ def compared_on_other_inputs(experiment: ConstantExperiment) -> Probed:
     if not _uniform(sides[0], outputs):
         trials = islice(trials, OTHER_INPUT_NUMBERS // max(map(_numbers, sides)))
     try:
-        shown = first_that_differs(trials, sides, outputs, terms, experiment.carry)
+        shown = first_that_differs(
+            trials, sides, outputs, terms, experiment.carry, inside_domain=True
+        )
     except IsomorphError as error:
         return Probed(skipped=(Skipped(what="other inputs", why=error.sentence),))
     if shown is None:

@@ -18,7 +18,8 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.core.stated_numbers import OTHER_INPUT_SEEDS
 from isomorph.inputs.generate import SAMPLES, generate
-from isomorph.localize.input_search import Trial, encoded, larger
+from isomorph.localize.input_domain import larger
+from isomorph.localize.input_search import Trial, encoded
 from isomorph.localize.output_effect import ConstantEffect, Effect
 from isomorph.match.attributes import digest
 from isomorph.match.topology import Topology

@@ -20,7 +20,7 @@ from isomorph.measure.draws_needed import (
     values_in_doubt,
     widened_by_few_draws,
 )
-from isomorph.measure.equal_decisions import held_spread
+from isomorph.measure.equal_decisions import held_spreads
 from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.measure.integer_outputs import judged_as_integers
 from isomorph.measure.output_layout import (
@@ -339,7 +339,7 @@ def _judge_once(
             allowance_between(reference, candidate, left, right, moved) if terms.allowance else None
         ),
         intended=lambda: intended_between(reference, candidate, left, right, moved),
-        held=lambda: held_spread(
+        held=lambda: held_spreads(
             reference, candidate, (left, right), lambda e: moved_spread(e, moved)
         ),
     )

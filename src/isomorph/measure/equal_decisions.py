@@ -28,30 +28,47 @@ if TYPE_CHECKING:
     from isomorph.measure.comparand import Comparand
 
 
-def held_spread(
-    reference: Comparand,
-    candidate: Comparand,
-    outputs: tuple[str, str],
-    arranged: Callable[[Spread | None], Spread | None],
-) -> Spread | None:
-    """Return the rounding of a pair of outputs with every decision held; None where they differ.
+_Spreads = Mapping[str, Spread] | IsomorphError
 
-    ``arranged`` puts the spread of the candidate's output into the order of the reference's.
+Arranged = Callable[[Spread | None], Spread | None]
+"""Puts the spread of the candidate's output into the order of the reference's."""
+
+
+def held_spreads(
+    reference: Comparand, candidate: Comparand, outputs: tuple[str, str], arranged: Arranged
+) -> Sequence[Spread]:
+    """Return the roundings of a pair of outputs that have to explain what jumps would explain.
+
+    Where both sides take all decisions alike, it is that with every decision held. Where they do
+    not, ties of one side explain nothing that the other decides clearly: of one side then only
+    those jumps count that rounding makes while it keeps ties.
     """
     if not (isinstance(reference, EvaluatedModel) and isinstance(candidate, EvaluatedModel)):
-        return None
+        return ()
     left, right = _held(reference), _held(candidate)
-    if left is None or right is None or left.digests != right.digests:
+    if left is None or right is None:
+        return ()
+    if left.digests == right.digests:
+        drawn = merged(left.spread(outputs[0]), arranged(right.spread(outputs[1])))
+        if drawn is not None:
+            return (drawn,)
+        # Without such draws: the rounding around the jumps of the draws that were made.
+        whole = _of_both(reference.rounding(), candidate.rounding(), outputs, arranged)
+        return () if whole is None else (replace(whole, reached=()),)
+    one_tied = (
+        _of_both(reference.rounding(), candidate.tied_rounding(), outputs, arranged),
+        _of_both(reference.tied_rounding(), candidate.rounding(), outputs, arranged),
+    )
+    return [each for each in one_tied if each is not None]
+
+
+def _of_both(
+    reference: _Spreads, candidate: _Spreads, outputs: tuple[str, str], arranged: Arranged
+) -> Spread | None:
+    """Return what both sides round; None where one could not be drawn."""
+    if isinstance(reference, IsomorphError) or isinstance(candidate, IsomorphError):
         return None
-    drawn = merged(left.spread(outputs[0]), arranged(right.spread(outputs[1])))
-    if drawn is not None:
-        return drawn
-    # Without such draws: the rounding around the jumps of the draws that were made.
-    sides = reference.rounding(), candidate.rounding()
-    if isinstance(sides[0], IsomorphError) or isinstance(sides[1], IsomorphError):
-        return None
-    whole = merged(sides[0].get(outputs[0]), arranged(sides[1].get(outputs[1])))
-    return None if whole is None else replace(whole, reached=())
+    return merged(reference.get(outputs[0]), arranged(candidate.get(outputs[1])))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

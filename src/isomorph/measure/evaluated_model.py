@@ -156,6 +156,10 @@ class EvaluatedModel:
             return moved
         return self._spread("rounding", noise)
 
+    def tied_rounding(self) -> Mapping[str, Spread] | IsomorphError:
+        """Return how far rounding moves the outputs where equal numbers are rounded alike."""
+        return self._spread("tied rounding", Noise(seed=self.seed, rounding=True, tied=True))
+
     def settle(self) -> None:
         """Take decisions that rounding leaves open as the run took them, if there are branches."""
         if decisions(self.model.graph):
@@ -275,9 +279,7 @@ class EvaluatedModel:
                     self.oracle(),
                     self.feeds,
                     wide=True,
-                    on_progress=lambda n: self._report(
-                        what, f"wider draw {n} of {self.wide_draws}"
-                    ),
+                    on_progress=lambda n: self._report(what, f"wider draw {n}"),
                 )
             return spreading.spreads()
 

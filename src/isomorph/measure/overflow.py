@@ -7,6 +7,7 @@ computes as declared, values beyond the type become infinite.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,25 +54,40 @@ def hidden_overflow(evaluated: EvaluatedModel) -> Iterator[Finding]:
                     return
 
 
-def overflows(evaluated: EvaluatedModel, given: EvaluatedModel) -> bool:
-    """Whether a tensor exceeds float32 on this input, and does not on the ``given`` one.
+def overflows(evaluated: EvaluatedModel, given: EvaluatedModel, *, undefined: bool = False) -> bool:
+    """Whether a tensor exceeds float32 or float64 here, and does not on the ``given`` input.
 
     Beyond it two ways to compute one function differ: the logarithm of an exponential is infinite.
+    With ``undefined``, a tensor that has a NaN here alone counts as well.
     """
-    found = _beyond_float32(evaluated)
-    return bool(found) and not found <= _beyond_float32(given)
+    kinds = set(_Excess) if undefined else {_Excess.FLOAT32, _Excess.FLOAT64}
+    return any(kind in kinds for _, kind in _excess(evaluated) - _excess(given))
 
 
-def _beyond_float32(evaluated: EvaluatedModel) -> set[str]:
-    """Return the tensors of the oracle that have an infinity, or a number beyond float32."""
+class _Excess(StrEnum):
+    """What a tensor has that is no number of its type."""
+
+    FLOAT32 = "a number beyond float32"
+    FLOAT64 = "an infinity"
+    UNDEFINED = "a NaN"
+
+
+def _excess(evaluated: EvaluatedModel) -> set[tuple[str, _Excess]]:
+    """Return the tensors of the oracle that have such values, each with what it has."""
     oracle = evaluated.oracle()
-    found: set[str] = set()
+    found: set[tuple[str, _Excess]] = set()
 
     def look(name: str, value: Any) -> None:  # noqa: ANN401
-        real = isinstance(value, np.ndarray) and value.dtype.kind == "f"
-        # NaN is no overflow: it compares as false.
-        if real and np.any(np.abs(value) > _LARGEST_FLOAT32):
-            found.add(name)
+        if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
+            return
+        # A comparison with NaN is false.
+        if not np.all(np.abs(value) <= _LARGEST_FLOAT32):
+            where = {
+                _Excess.FLOAT32: np.abs(value) > _LARGEST_FLOAT32,
+                _Excess.FLOAT64: np.isinf(value),
+                _Excess.UNDEFINED: np.isnan(value),
+            }
+            found.update((name, kind) for kind, each in where.items() if each.any())
 
     if oracle.capabilities.fetch == "all":
         names = [name for node in evaluated.model.graph.nodes for name in node.outputs if name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -75,9 +75,9 @@ class Question:
     """How far re-rounded constants move the pair; None where they are not to be disturbed, and the
     oracles are compared by their own rounding."""
     intended: Callable[[], Spread | None] = lambda: None
-    held: Callable[[], Spread | None] = lambda: None
-    """How far rounding moves the pair while every decision stays as it is; None where the oracles
-    do not take all of them alike, so that a jump may explain a difference."""
+    held: Callable[[], Sequence[Spread]] = lambda: ()
+    """How far rounding moves the pair while decisions stay as they are, or while ties of one side
+    do: each has to explain a difference that jumps explain. None where that cannot be told."""
 
 
 def decide(reference: Evidence, candidate: Evidence, question: Question) -> Divergence:
@@ -222,25 +222,22 @@ class _Errors:
         return self.part(cand, ref, spread, derivation, stored=False)
 
     def differ_without_jumps(self) -> bool:
-        """Whether only jumps explain the difference, and both sides decide alike; kept if so."""
+        """Whether only jumps explain the difference that no decision makes; kept if so."""
         if self.budget is None or not self.budget.reached:
             return False
         self.measure_translation(jumps=False)
         if _within(self.translation):
             return False
-        held = self.question.held()
-        if held is None:
-            self.translation = None
-            return False
-        apart = self.part(self.candidate.run, self.reference.run, held, ROUNDING)
-        rounding = self.part(
-            self.candidate.shown, self.reference.shown, held, ROUNDING, flushed=False
-        )
-        if _within(apart) or _within(rounding):
-            self.translation = None
-            return False
-        self.rounding, self.observed = rounding, apart
-        return True
+        for held in self.question.held():
+            apart = self.part(self.candidate.run, self.reference.run, held, ROUNDING)
+            rounding = self.part(
+                self.candidate.shown, self.reference.shown, held, ROUNDING, flushed=False
+            )
+            if not (_within(apart) or _within(rounding)):
+                self.rounding, self.observed = rounding, apart
+                return True
+        self.translation = None
+        return False
 
     def allowance_exceeds_values(self) -> bool:
         """Whether the allowance is larger than the values, so that it cannot judge them."""

@@ -11,15 +11,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from isomorph.oracle.dtypes import HALVES, is_float
-from isomorph.oracle.noise import NO_NOISE, Rounding, computed_type, generator
+from isomorph.oracle.noise import NO_NOISE, computed_type, generator
 from isomorph.oracle.rounded_constants import rounded_again
 from isomorph.oracle.rounding_rules import disturbed_attributes, stored_noise
 from isomorph.oracle.step import STILL, WIDE
+from isomorph.oracle.tied_noise import rounding_of
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Noise
     from isomorph.oracle.call import Call
-    from isomorph.oracle.noise import Array
+    from isomorph.oracle.noise import Array, Rounding
     from isomorph.oracle.step import Step
     from isomorph.oracle.value import EvalValue
 
@@ -67,9 +68,7 @@ class NoisyArithmetic:
         self.noise = noise
         self._source: Rounding | None = None
         if noise.rounding or noise.quantizers:
-            self._source = Rounding(
-                noise.seed, quantizers=noise.quantizers, scale=noise.scale, cache=magnitudes
-            )
+            self._source = rounding_of(noise, magnitudes)
 
     def stored(self, name: str, value: EvalValue) -> EvalValue:
         """The constant, moved by one rounding of its type if the noise names it."""

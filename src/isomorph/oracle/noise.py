@@ -262,7 +262,7 @@ class Rounding:
         """``y`` moved by about what ``sizes`` makes of it and of what lies beside it."""
         with np.errstate(over="ignore", invalid="ignore"):
             if not _alike(y, *beside):
-                step = self._steps(self.random, y.shape, sizes(y, *beside))
+                step = self._steps(self.random, y, sizes(y, *beside))
                 return np.asarray(y + step, dtype=y.dtype)
             moved = np.empty_like(y)
             flat: list[Any] = [
@@ -274,23 +274,27 @@ class Rounding:
                 for start in range(first, last, PIECE):
                     piece = slice(start, min(start + PIECE, last))
                     own, *others = (each[piece] if np.ndim(each) else each for each in flat)
-                    step = self._steps(random, own.shape, sizes(own, *others))
+                    step = self._steps(random, own, sizes(own, *others))
                     np.add(own, step, out=into[piece], casting="same_kind")
 
             in_parts(self.random, y.size, disturb)
             return moved
 
-    def _steps(self, random: np.random.Generator, shape: tuple[int, ...], size: Array) -> Array:
+    def _steps(self, random: np.random.Generator, own: Array, size: Array) -> Array:
         wide = self.unit < UNIT_ROUNDOFF["float32"]
         if not (wide or np.min(size, initial=np.inf) >= SMALLEST_NORMAL):
             # Below the smallest normal number the spacing no longer shrinks with the number.
             subnormal = np.less(size, SMALLEST_NORMAL) & np.not_equal(size, 0)
             size = np.where(subnormal, SMALLEST_NORMAL, size) if subnormal.any() else size
         # The unit and the scale are powers of two and may as well be multiplied first.
-        step = spread_evenly(random, shape, self.scale * self.unit) * size
+        step = self._drawn(random, own, self.scale * self.unit) * size
         # An infinite or NaN magnitude must not turn a finite result into NaN, and a
         # non-finite result keeps its kind.
         return step if np.isfinite(np.sum(step)) else np.where(np.isfinite(step), step, 0.0)
+
+    def _drawn(self, random: np.random.Generator, own: Array, deviation: float) -> Array:
+        """Numbers of this deviation, one for each of these results."""
+        return spread_evenly(random, own.shape, deviation)
 
 
 def _alike(y: Array, *beside: Array | float | np.floating[Any]) -> bool:
@@ -324,7 +328,12 @@ def spread_evenly(
     """
     count = math.prod(shape)
     words = random.bit_generator.random_raw(_words(count)).view(np.int16)[:count]
-    numbers = words.reshape(shape).astype(np.float32)
+    return even_steps(words.reshape(shape), deviation)
+
+
+def even_steps(words: Array, deviation: float) -> Array:
+    """Numbers of mean 0 and this deviation, one for each word of 16 bits."""
+    numbers = words.astype(np.float32)
     numbers += np.float32(0.5)
     numbers *= _OF_EVEN_STEPS * np.float32(deviation)
     return numbers

@@ -11,7 +11,8 @@ from isomorph.core.coverage import InputKind
 from isomorph.core.limits import REPORTED_INPUT_BYTES, TRIED_WEIGHTS, noted_limits
 from isomorph.core.model import Constant, Graph, TensorSpec
 from isomorph.core.stated_numbers import FEWEST_TRIALS, INPUT_SCALES
-from isomorph.localize.input_search import Trial, encoded, larger, other_inputs, scales_to, trials
+from isomorph.localize.input_domain import larger
+from isomorph.localize.input_search import Trial, encoded, other_inputs, scales_to, trials
 
 X = np.array([[0.5, -2.0, 1.0]], np.float32)
 
@@ -60,6 +61,28 @@ def test_integers_and_masks_are_not_scaled():
     for each in trials(made, given, seed=0):
         if each.kind is InputKind.GIVEN:
             assert np.array_equal(each.feeds["ids"], given["ids"])
+
+
+def test_generated_integers_are_others_for_each_factor():
+    """Integers are not scaled: with the same ones, the same rows of a table are selected again."""
+    ids = {"ids": np.array([[1, 2, 3]])}
+    for made, given in (
+        (graph(spec("ids", "int64")), ids),
+        (graph(spec("x"), spec("ids", "int64")), {"x": X, **ids}),
+    ):
+        drawn = [
+            each.feeds["ids"].tobytes()
+            for each in trials(made, given, seed=0)
+            if each.kind is InputKind.GENERATED
+        ]
+        assert len(drawn) == len(set(drawn)) == 2 * len(INPUT_SCALES)
+
+
+def test_inputs_without_real_numbers_are_not_tried_again():
+    ids = {"ids": np.array([[1, 2, 3]])}
+    found = list(trials(graph(spec("ids", "int64")), ids, seed=0))
+    assert {each.kind for each in found} == {InputKind.GENERATED}
+    assert not any("times" in each.recipe for each in found)
 
 
 def test_no_input_is_tried_twice_by_its_recipe():

@@ -105,3 +105,51 @@ def test_steps_of_many_elements_do_not_excuse_an_offset(offset):
     report = checked(saturated(), saturated(offset), feeds)
     assert report.verdict is isomorph.Verdict.DIVERGENT
     assert next(each for each in report.findings if each.node).node == "Add_g"
+
+
+SIGNS = np.random.default_rng(5).choice(np.array([-3.0, -1.0, 2.0, 4.0], F32), (4, 6))
+"""Numbers with signs, and no zero."""
+
+
+def labeled(op, *, turned=False):
+    """The place of the largest of a function of signs, which has many ties."""
+    nodes = [node("Sign", "x", "s"), node(op, "s", "a")]
+    if turned:
+        nodes += [
+            node("Gather", "a r", "b", axis=1),
+            node("ArgMax", "b", "j", axis=-1, keepdims=0),
+            node("Sub", "five j", "y"),
+        ]
+    else:
+        nodes += [node("ArgMax", "a", "y", axis=-1, keepdims=0)]
+    constants = {"r": np.arange(5, -1, -1), "five": np.array(5, np.int64)} if turned else {}
+    whole = TensorProto.INT64, [4]
+    return model(nodes, {"x": floats(4, 6)}, {"y": whole}, constants)
+
+
+@pytest.mark.parametrize("reference", ["Sin", "Cos"])
+def test_ties_of_one_side_do_not_excuse_what_the_other_decides_clearly(reference):
+    """All cosines of 1 and -1 are equal, so that noise in each of them reaches every label."""
+    candidate = {"Sin": "Cos", "Cos": "Sin"}[reference]
+    report = checked(labeled(reference), labeled(candidate), SIGNS)
+    assert report.verdict is isomorph.Verdict.DIVERGENT
+    assert report.findings[0].node == f"{candidate}_a"
+
+
+def test_ties_of_both_sides_may_be_broken_otherwise():
+    two = np.array([[-1, 2, -3, 4, -1, -3]] * 4, F32)
+    report = checked(labeled("Sin"), labeled("Sin", turned=True), two)
+    assert report.verdict is isomorph.Verdict.EQUIVALENT, report.reason
+
+
+@pytest.mark.parametrize("op", ["Sigmoid", "Tanh", "Erf"])
+def test_a_saturated_function_excuses_a_label(op):
+    """Its results are all 1, even in float64, and the label without it is the largest number."""
+    large = np.array([[40.0, 60.0, 50.0, -1.0, 41.0, 80.0]] * 4, F32)
+
+    def decided(*before):
+        nodes = [*before, node("ArgMax", "a" if before else "x", "y", axis=-1, keepdims=0)]
+        return model(nodes, {"x": floats(4, 6)}, {"y": (TensorProto.INT64, [4])}, {})
+
+    report = checked(decided(), decided(node(op, "x", "a")), large)
+    assert report.verdict is isomorph.Verdict.EQUIVALENT, report.reason

@@ -31,15 +31,10 @@ from isomorph.frameworks.pytorch.op_noise import disturbed, rounds_nothing, stor
 from isomorph.frameworks.pytorch.operand_devices import call_on_one_device
 from isomorph.frameworks.pytorch.program import Program, Step, replace_refs
 from isomorph.frameworks.pytorch.weight_cache import LiftedWeights
-from isomorph.oracle.noise import (
-    UNIT_ROUNDOFF,
-    Rounding,
-    computed_type,
-    generator,
-    unit_roundoff,
-)
+from isomorph.oracle.noise import UNIT_ROUNDOFF, computed_type, generator, unit_roundoff
 from isomorph.oracle.plan import Planner
 from isomorph.oracle.rounded_constants import move_by_rounding, narrowing_shifts
+from isomorph.oracle.tied_noise import rounding_of
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -60,11 +55,7 @@ class OracleRun:
     ) -> None:
         self.weights, self.planners, self.noise = weights, planners, noise
         rounding = noise is not None and noise.rounding
-        self.source = (
-            Rounding(noise.seed, scale=noise.scale, cache=magnitudes)
-            if noise and rounding
-            else None
-        )
+        self.source = rounding_of(noise, magnitudes) if noise and rounding else None
         self.declared = Declared()
         self.shaken: frozenset[str] = frozenset()
         # Constant-derived values twice more in float64, silent and noisy: their difference is
