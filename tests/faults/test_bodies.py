@@ -65,6 +65,17 @@ def loop(alpha=0.1, trips=4, late=False, axis=1):
     return model(nodes, weights)
 
 
+def scaled_loop(*, dropped):
+    """A loop behind a product that may be missing: then it reads what the product would."""
+    made = loop()
+    inserted = helper.make_node("Mul", ["start", "factor"], ["scaled"], "scale")
+    made.graph.initializer.append(numpy_helper.from_array(np.float32(1.7), "factor"))
+    if not dropped:
+        made.graph.node.insert(1, inserted)
+        made.graph.node[2].input[2] = "scaled"
+    return made
+
+
 def scan(alpha=0.1):
     body = helper.make_graph(
         [
@@ -119,6 +130,12 @@ def first_finding(right, wrong):
     first = report.findings[0]
     assert first.code == "GUILTY_NODE"
     return first
+
+
+def test_a_node_that_is_missing_before_a_loop_is_no_fault_of_its_body():
+    first = first_finding(scaled_loop(dropped=False), scaled_loop(dropped=True))
+    assert first.node == "rounds"
+    assert "scale" in first.reference_nodes or "Mul" in first.summary
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from isomorph.localize.fault import NO_FAULTS
 from isomorph.localize.fault_chain import find_faults
 from isomorph.localize.fault_search import Search
@@ -66,7 +68,7 @@ def search_body(
     there = next((node for node in reversed(ref_nodes) if node.bodies), None)
     if not here.bodies or there is None or fault.counterpart not in there.outputs:
         return None
-    if fault.tensor not in here.outputs:
+    if fault.tensor not in here.outputs or _reads_other_data(there, here, earlier, matcher):
         return None
     ref = LoopRunner(sides[0], there, matcher.reference, {}, folder / "reference")
     cand = LoopRunner(sides[1], here, matcher.candidate, earlier, folder / "candidate")
@@ -84,6 +86,24 @@ def search_body(
         if found is not None:
             return _inside(ref, cand, (left, right), found, outputs)
     return None
+
+
+def _reads_other_data(
+    there: Node, here: Node, earlier: Mapping[str, Array], matcher: ValueMatcher
+) -> bool:
+    """Whether a node reads another tensor of the reference in the place of one: its body is right.
+
+    So it is where a node before it was dropped.
+    """
+    expected = set(matcher.reference.topology.sources(there))
+    others, seen = False, set()
+    for name in matcher.candidate.topology.sources(here):
+        value = earlier.get(name, matcher.candidate.values.get(name))
+        if isinstance(value, np.ndarray):
+            found = {ref for ref, _ in matcher.pairs(name, value)}
+            others |= bool(found) and found.isdisjoint(expected)
+            seen |= found
+    return others and not expected <= seen
 
 
 def first_iteration(

@@ -77,7 +77,7 @@ class Question:
     intended: Callable[[], Spread | None] = lambda: None
     held: Callable[[], Sequence[Spread]] = lambda: ()
     """How far rounding moves the pair while decisions stay as they are, or while ties of one side
-    do: each has to explain a difference that jumps explain. None where that is unknown."""
+    do: each has to explain a difference that jumps explain. Empty where that is not known."""
 
 
 def decide(reference: Evidence, candidate: Evidence, question: Question) -> Divergence:
