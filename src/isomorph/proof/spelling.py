@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.proof.hidden_scores import with_hidden_scores
 from isomorph.proof.term import NoMeaningError, Term
 from isomorph.proof.terms import Terms
 
@@ -100,6 +101,7 @@ def softmax(t: Terms, x: Term, axis: int, *, name: str = "softmax") -> Term:
     axis = t.axis(x, axis)
     if not x.is_float:
         raise NoMeaningError(f"softmax of {x.dtype}")
+    x = with_hidden_scores(t, x, axis)
     if not x.finite:
         visible = _leaves_some(x, axis)
         return t.rows("softmax" if visible else name, x, axis, None, finite=visible)
