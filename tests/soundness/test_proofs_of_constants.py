@@ -26,7 +26,8 @@ CONSTANTS = {
     "infinite_row": mask(-np.inf, HIDING | (np.arange(4) == 0)[:, None]),
     "huge": 1.8e38, "angles": ANGLES, "part": ANGLES / 2, "cosines": COSINES,
     "wrong": COSINES * (1 + 40 * 2.0**-24), "neighbors": NEIGHBORS, "sines": np.sin(COSINES),
-    "two": 2.0, "six": 6.0, "sixth": 1 / 6, "zero": 0.0, "zeros": np.zeros(4),
+    "half": 0.5, "many": 2.0**24, "two": 2.0, "six": 6.0, "sixth": 1 / 6, "zero": 0.0,
+    "zeros": np.zeros(4),
     "more_zeros": np.zeros((3, 4, 4)), "ones": np.ones((1, 1)),
 }  # fmt: skip
 SOFT = "t = Tanh(x) s = Add(t, {}) y = Softmax(s)"
@@ -71,9 +72,9 @@ FAITHFUL = {
 }  # fmt: skip
 
 
-def model(body):
+def model(body, kind="float"):
     made = parser.parse_model(
-        f'<ir_version: 10, opset_import: ["": 21]> g (float[4,4] x) => (float[N,M] y) {{ {body} }}'
+        f'<ir_version: 10, opset_import: ["": 21]> g ({kind}[4,4] x) => (float[N,M] y) {{ {body} }}'
     )
     read = {name for node in made.graph.node for name in node.input}
     made.graph.initializer.extend(
@@ -106,3 +107,31 @@ def test_what_is_equal_is_proven(name):
         assert found.assumptions.vanishing == ("hidden" in name)
         rounded = "neighbor" in name or "quotient" in name
         assert (found.assumptions.largest_rounding > 0) == rounded
+
+
+CHOSEN = (
+    "f = Cast<to=1>(x) b = Less(f, {bound}) s = Add(x, x) c = Cast<to=6>(b) p = Mul(c, s)"
+    " n = Not(b) d = Cast<to=6>({other}) q = Mul(x, d) t = Add(p, q) y = Cast<to=1>(t)"
+)
+DIRECT = "w = Cast<to=6>({bound}) b = Less(x, w) s = Add(x, x) t = Where(b, s, x) y = Cast<to=1>(t)"
+
+
+def chosen(bound="two", other="n"):
+    return model(CHOSEN.format(bound=bound, other=other), "int32")
+
+
+def test_a_choice_that_is_written_as_arithmetic_is_proven():
+    direct = model(DIRECT.format(bound="two"), "int32")
+    assert isomorph.prove(direct, chosen(), in_process=True).whole
+    assert isomorph.prove(chosen(), direct, in_process=True).whole
+
+
+@pytest.mark.parametrize("changes", [{"bound": "six"}, {"bound": "half"}, {"other": "b"}])
+def test_another_choice_is_not(changes):
+    direct = model(DIRECT.format(bound="two"), "int32")
+    assert not isomorph.prove(direct, chosen(**changes), in_process=True).whole
+
+
+def test_a_bound_that_rounding_reaches_is_not_compared_with_whole_numbers():
+    direct = model(DIRECT.format(bound="many"), "int32")
+    assert not isomorph.prove(direct, chosen(bound="many"), in_process=True).whole

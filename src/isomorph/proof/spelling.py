@@ -11,6 +11,7 @@ import numpy as np
 from isomorph.proof.hidden_scores import with_hidden_scores
 from isomorph.proof.term import NoMeaningError, Term
 from isomorph.proof.terms import Terms
+from isomorph.proof.whole_numbers import below
 
 if TYPE_CHECKING:
     from isomorph.proof.implied_numbers import ImpliedNumbers
@@ -276,6 +277,9 @@ def compare(t: Terms, name: str, a: Term, b: Term) -> Term:
     """A comparison of two tensors of one type."""
     if a.dtype != b.dtype:
         raise NoMeaningError(f"a comparison of {a.dtype} and {b.dtype}")
+    whole = below(t, a, b) if name == "less" else None
+    if whole is not None:
+        return whole
     return t.function(name, (a, b), dtype="bool", commutes=name == "equal")
 
 
