@@ -72,7 +72,7 @@ export function proofSection(proof: Proof | null | undefined): HTMLElement | nul
       h("dt", {}, "shapes"),
       h("dd", {}, shapes(proof)),
       h("dt", {}, "assumes"),
-      h("dd", {}, `${proof.assumptions.arithmetic} arithmetic; finite inputs; an operator's own numbers (epsilon, slope) are rounded to the type it computes in${rounding > 0 ? `; constants equal up to ${figure(rounding)} of their values` : ""}`),
+      h("dd", {}, `${proof.assumptions.arithmetic} arithmetic; finite inputs; an operator's own numbers (epsilon, slope) are rounded to the type it computes in${rounding > 0 ? `; constants equal up to ${figure(rounding)} of their values` : ""}${proof.assumptions.vanishing ? "; weights of a softmax that no IEEE 754 type holds for any input count as zero" : ""}`),
       h("dt", {}, "chance of error"),
       h("dd", {}, real(proof.chance) === 0 ? "none: no equality rests on random numbers" : `at most ${figure(proof.chance)} that a wrong equality passed`, ` (seed ${proof.seed})`),
     ),

@@ -615,6 +615,8 @@ export interface Assumptions {
   largest_rounding: Real;
   rerounded: Rerounded[];
   arithmetic: string;
+  /** Whether weights of a softmax that are smaller than every number of every IEEE 754 type, for every input, count as zero: so does a mask of -3e38 hide what minus infinity hides. */
+  vanishing: boolean;
 }
 
 /** A constant of the candidate that stands for an expression of the reference's constants. */

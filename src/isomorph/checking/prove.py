@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,18 +15,18 @@ import numpy as np
 from isomorph import registry
 from isomorph.checking.prepare import prepare_pair
 from isomorph.checking.proof_findings import covered, findings_of
+from isomorph.checking.proof_measured import measured
 from isomorph.core.errors import IsomorphError
 from isomorph.core.model import LoadFact
 from isomorph.core.proof import Assumptions, OpenReason, OutputProof, Proof, Reason, Standing
 from isomorph.core.protocols import HasMeanings
-from isomorph.core.stated_numbers import PROOF_AMPLIFICATION, PROOF_FLOAT64
 from isomorph.match.constant_values import ConstantValues
 from isomorph.proof.calls import Meanings
 from isomorph.proof.explanations import explain
 from isomorph.proof.field import FieldArithmetic
 from isomorph.proof.implied_numbers import ImpliedNumbers, rounded
+from isomorph.proof.own_numbers import OwnNumbers
 from isomorph.proof.prover import Prover
-from isomorph.proof.rounding_bound import UNITS
 from isomorph.proof.side import Side, static_names
 from isomorph.proof.term import NoMeaningError, Term
 from isomorph.proof.terms import Terms
@@ -61,6 +62,20 @@ class _Facts:
         return self.handle.model.graph
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Attempt:
+    """One way to prove a pair.
+
+    ``turned``: the candidate's expressions explain the reference's constants. ``cuts``: a heavy
+    tensor of both sides is any value. ``expressions``: what rounds among constants is compared as
+    it is computed, and not by the values that the oracles compute.
+    """
+
+    turned: bool
+    cuts: bool
+    expressions: bool
+
+
 def prove_pair(
     reference: ModelHandle,
     candidate: ModelHandle,
@@ -90,14 +105,15 @@ def prove_prepared(pair: PreparedPair, sample: Sample, *, seed: int | None = Non
         _facts(pair.candidate, pair.arrange(left, layouts).feeds),
     )
     best: Proof | None = None
-    for turned, cuts in ((False, True), (True, True), (False, False), (True, False)):
-        tried = _tried(pair, sides, layouts, FieldArithmetic(seed), turned=turned, cuts=cuts)
+    for cuts, expressions, turned in product((True, False), (False, True), (False, True)):
+        attempt = _Attempt(turned=turned, cuts=cuts, expressions=expressions)
+        tried = _tried(pair, sides, layouts, FieldArithmetic(seed), attempt)
         if best is None or _merit(tried) > _merit(best):
             best = tried
         if best.whole:
             break
     assert best is not None
-    best = _measured(pair, sides, best)
+    best = measured(sides, best)
     return replace(best, seed=seed, seconds=time.perf_counter() - begun, version=VERSION)
 
 
@@ -140,7 +156,7 @@ def _python(graph: Graph) -> Mapping[str, str]:
     return {node.name: "a Python program decides what is computed" for node in graph.nodes}
 
 
-def _side(facts: _Facts, terms: Terms, implied: ImpliedNumbers) -> Side:
+def _side(facts: _Facts, terms: Terms, implied: ImpliedNumbers, attempt: _Attempt) -> Side:
     def read(name: str) -> Array | None:
         known = facts.graph.constants.get(name)
         if known is not None and "float" not in known.dtype:
@@ -155,6 +171,7 @@ def _side(facts: _Facts, terms: Terms, implied: ImpliedNumbers) -> Side:
         values=facts.values,
         implied=implied,
         opset=facts.handle.model.opset,
+        expressions=attempt.expressions,
     )
 
 
@@ -163,29 +180,35 @@ def _tried(
     facts: tuple[_Facts, _Facts],
     layouts: Sequence[Layout],
     arithmetic: FieldArithmetic,
-    *,
-    turned: bool,
-    cuts: bool,
+    attempt: _Attempt,
 ) -> Proof:
-    """One attempt; ``turned``: the candidate's expressions explain the reference's constants."""
     terms = Terms()
-    numbers = [tuple(_single_numbers(each)) for each in facts]
-    implied = [
-        ImpliedNumbers(own=numbers[0], other=numbers[1]),
-        ImpliedNumbers(own=numbers[1], other=numbers[0]),
-    ]
-    sides = [_side(facts[at], terms, implied[at]) for at in (0, 1)]
+    numbers = [tuple(_single_numbers(each, each.meanings.implied)) for each in facts]
+    others = [tuple(_single_numbers(each)) for each in facts]
+    implied = [ImpliedNumbers(own=numbers[at], other=others[1 - at]) for at in (0, 1)]
+    sides = [_side(facts[at], terms, implied[at], attempt) for at in (0, 1)]
     _enter(pair, facts, sides, layouts)
-    first, second = (sides[1], sides[0]) if turned else (sides[0], sides[1])
+    first, second = sides[::-1] if attempt.turned else sides
     prover = Prover(
-        terms=terms, reference=first, candidate=second, arithmetic=arithmetic, cuts=cuts
+        terms=terms, reference=first, candidate=second, arithmetic=arithmetic, cuts=attempt.cuts
     )
     prover.spell_reference()
     stored = frozenset(each.digest for each in first.graph.constants.values())
-    second.explained, rerounded = explain(terms, second.graph.constants, second.constant, stored)
+    at = 0 if attempt.turned else 1
+    again = ImpliedNumbers(own=numbers[at], other=others[1 - at])
+
+    def computed() -> Iterator[Term]:
+        """The terms of the second side without any explanation."""
+        probe = _side(facts[at], terms, again, attempt)
+        probe.terms_of.update(second.terms_of)
+        for node in probe.graph.nodes:
+            yield from probe.spell(node) or ()
+
+    own = OwnNumbers(second.graph.constants, second.constant, second.values, computed)
+    second.explained, rerounded = explain(terms, own, stored)
     prover.run()
     outputs = tuple(
-        _output(prover, sides, binding.reference, binding.candidate, turned=turned)
+        _output(prover, sides, binding.reference, binding.candidate, turned=attempt.turned)
         for binding in pair.outputs
     )
     outputs += tuple(
@@ -200,7 +223,9 @@ def _tried(
     )
     used = [each for each in rerounded if each.constant in second.terms_of]
     largest = max(
-        [each.relative for each in used] + [each.largest_rounding for each in implied], default=0.0
+        [each.relative for each in used]
+        + [each.largest_rounding for each in implied]
+        + [each.static_rounding for each in sides]
     )
     shapes = {name: tuple(np.shape(np.asarray(value))) for name, value in facts[0].feeds.items()}
     return Proof(
@@ -211,7 +236,12 @@ def _tried(
         + findings_of(prover, sides[1], "candidate"),
         chance=prover.chance,
         seed=arithmetic.seed,
-        assumptions=Assumptions(shapes=shapes, largest_rounding=largest, rerounded=_worst(used)),
+        assumptions=Assumptions(
+            shapes=shapes,
+            largest_rounding=largest,
+            rerounded=_worst(used),
+            vanishing=terms.vanishing,
+        ),
     )
 
 
@@ -219,13 +249,15 @@ def _worst(used: list[Rerounded]) -> tuple[Rerounded, ...]:
     return tuple(sorted(used, key=lambda each: -each.relative)[:8])
 
 
-def _single_numbers(facts: _Facts) -> Iterator[float]:
+def _single_numbers(
+    facts: _Facts, without: frozenset[tuple[str, str]] = frozenset()
+) -> Iterator[float]:
     """The single numbers that a file states where it computes with data."""
     for node in facts.graph.nodes:
         if all(name in facts.values for name in node.outputs if name):
             continue
-        for each in node.attributes.values():
-            if isinstance(each, float):
+        for name, each in node.attributes.items():
+            if isinstance(each, float) and (node.native_op, name) not in without:
                 yield rounded(each)
         for name in node.inputs:
             constant = facts.graph.constants.get(name)
@@ -349,42 +381,3 @@ def _why(prover: Prover, side: Side, node: Node) -> OpenReason:
                 reason=Reason.UNEXPLAINED_CONSTANT, node=name, op=node.native_op, details=each
             )
     return OpenReason(reason=Reason.DIFFERENT_IDENTITY, node=name, op=node.native_op)
-
-
-def _measured(pair: PreparedPair, facts: tuple[_Facts, _Facts], proof: Proof) -> Proof:
-    """The proof without outputs whose float64 values differ by more than it assumes.
-
-    Re-rounded constants are equal up to a rounding; where they cancel, what is left may not be.
-    """
-    proven = [each for each in proof.outputs if each.standing is Standing.PROVEN]
-    if not proven:
-        return proof
-    names = ([each.reference for each in proven], [each.candidate for each in proven])
-    values = [
-        side.handle.oracle().run(dict(side.feeds), list(dict.fromkeys(wanted)))
-        for side, wanted in zip(facts, names, strict=True)
-    ]
-    # Of what a constant is summed from, its rounding is a few units, however much cancels in it.
-    unit = UNITS["float32"] if proof.assumptions.largest_rounding else 0.0
-    allowed = PROOF_FLOAT64 + PROOF_AMPLIFICATION * unit
-    outputs = []
-    for each in proof.outputs:
-        if each.standing is Standing.PROVEN:
-            off = _distance(values[0][each.reference], values[1][each.candidate])
-            if not off <= allowed:
-                reason = OpenReason(reason=Reason.MEASURED, details=f"{off:.3g}")
-                each = replace(each, standing=Standing.OPEN, open=reason)  # noqa: PLW2901
-        outputs.append(each)
-    return replace(proof, outputs=tuple(outputs))
-
-
-def _distance(one: object, other: object) -> float:
-    """The largest difference, beside the largest element; equal infinities and NaN are equal."""
-    a, b = (np.asarray(each, np.float64) for each in (one, other))
-    if a.shape != b.shape:
-        return float("inf")
-    same = (a == b) | (np.isnan(a) & np.isnan(b))
-    with np.errstate(all="ignore"):
-        off = np.where(same, 0.0, np.abs(a - b))
-        scale = np.abs(a[np.isfinite(a)]).max(initial=0.0)
-    return float(off.max(initial=0.0) / scale) if scale else float(off.max(initial=0.0))

@@ -96,6 +96,9 @@ class Assumptions:
     """How far a constant of the candidate is off the expression that it stands for, relatively."""
     rerounded: tuple[Rerounded, ...] = ()
     arithmetic: str = "real"
+    vanishing: bool = False
+    """Whether weights of a softmax that are smaller than every number of every IEEE 754 type, for
+    every input, count as zero: so does a mask of -3e38 hide what minus infinity hides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

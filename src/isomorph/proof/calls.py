@@ -97,6 +97,7 @@ class Meanings:
     operators whose value among constants and shapes is that of the oracle; ``shape_only`` are
     those of them that read only the shape of their inputs. ``ignored`` are attributes that no
     result depends on; a node with any other attribute that its meaning does not read is refused.
+    ``implied`` are operators and their attributes that state a number which the operator may imply.
     ``effects`` gives the nodes that do more than compute their outputs, or whose inputs may have
     been overwritten, each with the reason.
     """
@@ -106,4 +107,5 @@ class Meanings:
     never_folded: frozenset[str] = frozenset()
     shape_only: frozenset[str] = frozenset()
     ignored: frozenset[str] = frozenset()
+    implied: frozenset[tuple[str, str]] = frozenset()
     effects: Callable[[Graph], Mapping[str, str]] = lambda _: {}

@@ -4,29 +4,27 @@ A conversion that folds a normalization into a convolution, or a factor into wei
 it computed, rounded. Such a constant stands for the expression, if every element lies within the
 rounding of one evaluation of it in the declared type, and that leaves the element significant.
 A constant of the reference itself is never an explanation for another number, and an expression
-that the type evaluates exactly is none for its neighbors. Nor is an expression for which the
-candidate has all the constants: it may compute it as well, and what differs would look equal.
+that the type evaluates exactly is none for its neighbors. Nor is an expression that the
+candidate may compute as well (``own_numbers``): what differs would look equal.
 """
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isomorph.core.proof import Rerounded
-from isomorph.core.stated_numbers import LEAST_SIGNIFICANCE
-from isomorph.proof.rounding_bound import bounded, rounding
+from isomorph.proof.rounding_bound import bounded, fitting
 from isomorph.proof.term import FLOATS, Term
 from isomorph.proof.terms import Terms
 
 if TYPE_CHECKING:
     from isomorph.core.model import Constant
     from isomorph.core.trace import Array
+    from isomorph.proof.own_numbers import OwnNumbers
     from isomorph.proof.rounding_bound import Bounded
 
 _ORDERS: Mapping[int, tuple[tuple[int, ...], ...]] = {
@@ -37,12 +35,10 @@ _ORDERS: Mapping[int, tuple[tuple[int, ...], ...]] = {
 
 
 def explain(
-    terms: Terms,
-    constants: Mapping[str, Constant],
-    read: Callable[[str], Array | None],
-    stored: frozenset[str],
+    terms: Terms, own: OwnNumbers, stored: frozenset[str]
 ) -> tuple[dict[str, Term], list[Rerounded]]:
     """The term of each constant that is an expression; ``stored`` are the reference's digests."""
+    constants = own.constants
     expressions: dict[tuple[int, ...], list[Term]] = defaultdict(list)
     wanted = {_plain(each.shape) for each in constants.values() if each.dtype in FLOATS}
     arranged: dict[int, int] = {}
@@ -55,66 +51,19 @@ def explain(
                     if turned.id not in arranged and turned is not term:
                         arranged[turned.id] = term.id
                         expressions[_plain(turned.shape)].append(turned)
-    own = _Own(constants, read)
     known: dict[int, Bounded | None] = {}
     found: dict[str, tuple[Term, float]] = {}
     for name, constant in constants.items():
         if constant.dtype not in FLOATS:
             continue
         listed = expressions.get(_plain(constant.shape), [])
-        value = read(name) if listed else None
+        value = own.read(name) if listed else None
         if value is None:
             continue
         best = _nearest(np.asarray(value, np.float64), constant.dtype, listed, known)
-        if best is not None and (constant.digest in stored or not own.has_all(_leaves(best[0]))):
+        if best is not None and (constant.digest in stored or not own.may_compute(best[0])):
             found[name] = best
     return _distinct(terms, constants, found, stored, arranged)
-
-
-@dataclass(slots=True)
-class _Own:
-    """The numbers that the candidate stores, in whatever order and shape."""
-
-    constants: Mapping[str, Constant]
-    read: Callable[[str], Array | None]
-    _known: dict[int, set[bytes]] = field(default_factory=dict)
-
-    def has_all(self, leaves: list[Term]) -> bool:
-        """Whether the candidate stores the numbers of all these constants."""
-        return all(_unordered(each.value()) in self._of_size(each.shape) for each in leaves)
-
-    def _of_size(self, shape: tuple[int, ...]) -> set[bytes]:
-        size = math.prod(shape)
-        if size not in self._known:
-            listed = (
-                self.read(name)
-                for name, each in self.constants.items()
-                if math.prod(each.shape) == size and each.dtype in FLOATS
-            )
-            self._known[size] = {_unordered(each) for each in listed if each is not None}
-        return self._known[size]
-
-
-def _unordered(value: Array) -> bytes:
-    """A digest of numbers that does not depend on their order."""
-    plain = np.ascontiguousarray(value, np.float64).view(np.uint64)
-    with np.errstate(over="ignore"):
-        mixed = (plain ^ (plain >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed ^= mixed >> np.uint64(32)
-    return np.array([plain.sum(), mixed.sum()], np.uint64).tobytes()
-
-
-def _leaves(term: Term) -> list[Term]:
-    """The constants of an expression, without single numbers if there are others."""
-    found: dict[int, Term] = {}
-    stack = [term]
-    while stack:
-        at = stack.pop()
-        if at.op == "constant":
-            found[at.id] = at
-        stack += at.inputs
-    several = [each for each in found.values() if math.prod(each.shape) > 1]
-    return several or list(found.values())
 
 
 def _plain(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -131,16 +80,9 @@ def _nearest(
         bound = bounded(term, known)
         if bound is None:
             continue
-        expected, error = (each.reshape(value.shape) for each in bound)
-        allowed = error + rounding(expected, error, dtype)
-        off = np.abs(value - expected)
-        significant = allowed <= LEAST_SIGNIFICANCE * np.abs(expected)
-        # An element whose expression is exact must be met exactly, zero included.
-        exact = (error == 0) & (off == 0)
-        if not np.isfinite(expected).all() or not ((off <= allowed) & (significant | exact)).all():
+        relative = fitting(value, bound, dtype)
+        if relative is None:
             continue
-        with np.errstate(all="ignore"):
-            relative = float(np.nan_to_num(off / np.abs(expected)).max(initial=0.0))
         if best is None or relative < best[1]:
             best = term, relative
     return best

@@ -114,6 +114,11 @@ class FunctionTerms(MovedTerms):
         except ValueError:
             raise NoMeaningError("tensors whose shapes do not fit") from None
 
+    def _single(self, x: Term, other: Term) -> Term:
+        """A constant of one number, without axes that the other operand has anyway."""
+        one = x.op == "constant" and x.shape and math.prod(x.shape) == 1 and x.rank <= other.rank
+        return self.reshape(x, ()) if one else x
+
     def _same_type(self, a: Term, b: Term) -> None:
         if a.dtype != b.dtype:
             raise NoMeaningError(f"operands of types {a.dtype} and {b.dtype}")

@@ -3,7 +3,8 @@
 A file that spells the operator out states them rounded. Where the other side states such a
 rounded number, the operator is taken with that one, and the proof assumes them equal up to the
 rounding. Nothing is replaced on a side that states the number itself: two numbers of one side
-are never made equal.
+are never made equal. A number that an operator states where it may imply it, such as the scale of
+an attention, is an implied one: conversions divide it between the factors.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class ImpliedNumbers:
     def term(self, terms: Terms, number: float, dtype: str) -> Term:
         """The number as the other side states it, or else rounded to the operator's type."""
         for form, found in self._forms(self.other, number):
-            if any(True for _ in self._forms(self.own, number)):
+            if any(True for _ in self._forms(self.own, number)) or self._taken(number, found):
                 break
             self.assumed[number] = found
             error = abs(_FORMS[form].number(found) / number - 1.0)
@@ -52,6 +53,10 @@ class ImpliedNumbers:
                 return terms.mul(made, made)
             return terms.inverse(made) if form == "inverse" else made
         return terms.number(number, dtype)
+
+    def _taken(self, number: float, found: float) -> bool:
+        """Whether another number is taken as this one: two of one side would become equal."""
+        return any(each != number and taken == found for each, taken in self.assumed.items())
 
     def _forms(self, stated: Iterable[float], number: float) -> Iterable[tuple[str, float]]:
         for form, how in _FORMS.items():

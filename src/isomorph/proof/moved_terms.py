@@ -34,6 +34,8 @@ class MovedTerms:
     all: list[Term] = field(default_factory=list)
     equal: dict[int, Term] = field(default_factory=dict)
     """Terms that are proven equal to an earlier one, by id."""
+    vanishing: bool = False
+    """Whether weights of a softmax that no type of numbers holds were taken for zero."""
 
     def make(
         self,

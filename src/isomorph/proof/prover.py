@@ -80,10 +80,17 @@ class Prover:
                 if not name or term.static or term.id in self.tensors:
                     continue
                 self.tensors[term.id] = name
-                self._places[term.id] = place
-                self._by_shape[term.shape, term.dtype].append(term)
-
+                self._list(term, place)
+                if term.op == "transpose":
+                    # The candidate may have its axes in the other order throughout.
+                    self._list(term.inputs[0], place)
         self._size = len(self.terms.all)
+
+    def _list(self, term: Term, place: int) -> None:
+        """Note that terms of the candidate may equal this one of the reference."""
+        if term.id not in self._places:
+            self._places[term.id] = place
+            self._by_shape[term.shape, term.dtype].append(term)
 
     def _mark(self, term: Term) -> None:
         """Note that the candidate has this term, and what it consists of."""

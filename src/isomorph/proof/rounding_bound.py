@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.stated_numbers import FUNCTION_ROUNDINGS, LEAST_SIGNIFICANCE
+from isomorph.kernels.erf import erf
 from isomorph.proof.movement import moved
 from isomorph.proof.term import MOVES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from isomorph.core.trace import Array
     from isomorph.proof.term import Term
 
@@ -21,6 +25,16 @@ UNITS = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24, "float64
 """The relative error of one rounding."""
 
 Bounded = tuple["Array", "Array"]
+
+_SLOPES: Mapping[str, tuple[Callable[[Array], Array], Callable[[Array, Array], Array]]] = {
+    "sin": (np.sin, lambda a, _: np.abs(np.cos(a))),
+    "cos": (np.cos, lambda a, _: np.abs(np.sin(a))),
+    "exp": (np.exp, lambda _, y: y),
+    "log": (np.log, lambda a, _: np.abs(1.0 / a)),
+    "tanh": (np.tanh, lambda _, y: 1.0 - y * y),
+    "erf": (erf, lambda a, _: 2.0 / np.sqrt(np.pi) * np.exp(-a * a)),
+}
+"""Functions that libraries evaluate: each with how much it enlarges an error of its argument."""
 
 
 def bounded(term: Term, known: dict[int, Bounded | None]) -> Bounded | None:
@@ -49,6 +63,24 @@ def rounding(value: Array, error: Array, dtype: str) -> Array:
     if dtype == "bfloat16":
         return np.asarray(rounded)
     return np.asarray(np.where((error == 0) & (value.astype(dtype) == value), 0.0, rounded))
+
+
+def fitting(value: Array, bound: Bounded, dtype: str) -> float | None:
+    """How far numbers are off an expression, relatively; None where they do not stand for it.
+
+    They do if each lies within the rounding of one evaluation, which leaves it significant; an
+    element whose expression is exact must be met exactly, zero included.
+    """
+    expected, error = (each.reshape(value.shape) for each in bound)
+    with np.errstate(all="ignore"):
+        allowed = error + rounding(expected, error, dtype)
+        off = np.abs(value - expected)
+        significant = allowed <= LEAST_SIGNIFICANCE * np.abs(expected)
+        exact = (error == 0) & (off == 0)
+        met = np.isfinite(expected) & (off <= allowed) & (significant | exact)
+        if not met.all():
+            return None
+        return float(np.nan_to_num(off / np.abs(expected)).max(initial=0.0))
 
 
 def _step(term: Term, given: list[Bounded]) -> Bounded | None:
@@ -84,5 +116,30 @@ def _step(term: Term, given: list[Bounded]) -> Bounded | None:
                 value = np.sqrt(a)
                 error = da / (2 * value) + np.where(value * value == a, 0.0, unit * value)
                 return value, error
+            case "function", name if name in _SLOPES and len(given) == 1:
+                (a, da), (function, slope) = given[0], _SLOPES[name]
+                value = np.asarray(function(a))
+                return value, slope(a, value) * da + FUNCTION_ROUNDINGS * unit * np.abs(value)
+            case "function", "pow":
+                (a, da), (b, db) = given
+                value = np.power(a, b)
+                slopes = np.abs(value * b / a) * da + np.abs(value * np.log(a)) * db
+                return value, slopes + FUNCTION_ROUNDINGS * unit * np.abs(value)
+            case "sum" | "matmul", _:
+                return _accumulated(term, given)
             case _:
                 return None
+
+
+def _accumulated(term: Term, given: list[Bounded]) -> Bounded:
+    """Sums in any order: each of the roundings is at most one of the sum of magnitudes."""
+    if term.op == "sum":
+        (a, da), axes = given[0], term.attrs[0]
+        value, error, size = (each.sum(axis=axes) for each in (a, da, np.abs(a)))
+        count = int(np.prod([term.inputs[0].shape[axis] for axis in axes]))
+    else:
+        (a, da), (b, db) = given
+        value, size = a @ b, np.abs(a) @ np.abs(b)
+        error = np.abs(a) @ db + da @ np.abs(b)
+        count = term.inputs[0].shape[-1] + 1
+    return np.asarray(value), np.asarray(error + count * UNITS[term.dtype] * size)

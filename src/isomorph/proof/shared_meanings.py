@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from isomorph.proof import spelling as spell
+from isomorph.proof import whole_numbers
 from isomorph.proof.calls import Call, Meaning
 from isomorph.proof.term import NoMeaningError, Term
 
@@ -65,6 +66,10 @@ def combined(call: Call, name: str) -> Term:
         raise NoMeaningError(f"operands of types {a.dtype} and {b.dtype}")
     if name == "div":
         raise NoMeaningError(f"a quotient of {a.dtype}")
+    exact = {"mul": whole_numbers.product, "add": whole_numbers.total}.get(name)
+    chosen = None if exact is None else exact(t, a, b)
+    if chosen is not None:
+        return chosen
     return t.function(f"int {name}", (a, b), commutes=name in ("add", "mul"))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import numpy as np
 from isomorph.core.proof import OpenReason, Reason
 from isomorph.proof.calls import Call
 from isomorph.proof.real import evaluated
+from isomorph.proof.static_expressions import as_expressions
 from isomorph.proof.term import FLOATS, NoMeaningError, Term, all_finite, is_partial, refuse_nan
 from isomorph.proof.terms import Terms
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.proof.calls import Meaning, Meanings
     from isomorph.proof.implied_numbers import ImpliedNumbers
+    from isomorph.proof.rounding_bound import Bounded
 
 _TYPES = FLOATS | {
     "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
@@ -47,6 +49,12 @@ class Side:
     terms_of: dict[str, Term] = field(default_factory=dict)
     refused: dict[str, OpenReason] = field(default_factory=dict)
     _effects: Mapping[str, str] | None = None
+    bounds: dict[int, Bounded | None] = field(default_factory=dict)
+    """Values of static terms with their rounding."""
+    expressions: bool = False
+    """Whether what rounds among constants is an expression, and not the oracle's value."""
+    static_rounding: float = 0.0
+    """How far what the oracle computes among constants is off its expressions, relatively."""
     _unsettled: set[str] = field(default_factory=set)
     """Tensors of ``values`` that may be others for other inputs of the same shapes."""
 
@@ -58,14 +66,22 @@ class Side:
             self.terms_of[name] = self.explained[name]
         elif name in self._unsettled:
             return None
-        elif name in self.values:
-            value = np.asarray(self.values[name])
-            self.terms_of[name] = self.terms.constant(value, self._dtype(name, value))
-        elif name in self.graph.constants:
-            self.terms_of[name] = self._stored(name)
+        elif name in self.values or name in self.graph.constants:
+            self.terms_of[name] = self._number(name)
         else:
             return None
         return self.terms_of[name]
+
+    def value_of(self, name: str) -> Term | None:
+        """The term of a tensor; what follows from constants alone as the oracle's value."""
+        settled = name in self.values or name in self.graph.constants
+        return self._number(name) if settled and name not in self._unsettled else self.read(name)
+
+    def _number(self, name: str) -> Term:
+        if name not in self.values:
+            return self._stored(name)
+        value = np.asarray(self.values[name])
+        return self.terms.constant(value, self._dtype(name, value))
 
     def _dtype(self, name: str, value: Array) -> str:
         declared = self.graph.declared_dtype(name) or str(value.dtype)
@@ -134,15 +150,29 @@ class Side:
             name in self.values or name in self.graph.constants for name in node.outputs if name
         ):
             self._settle(node)
+            made = as_expressions(self, node)
+            if made is not None:
+                return made
             found = [self.read(name) for name in node.outputs if name]
             return tuple(each for each in found if each is not None)
-        meaning = self._meaning(node)
+        self._meaning(node)
         inputs: list[Term | None] = []
         for name in node.inputs:
             term = self.read(name) if name else None
             if name and term is None:
                 return None
             inputs.append(term)
+        try:
+            return self.apply(node, inputs)
+        except NoMeaningError:
+            if not any(each is not None and _is_expression(each) for each in inputs):
+                raise
+        # It may read the numbers of what is an expression here.
+        return self.apply(node, [self.value_of(name) if name else None for name in node.inputs])
+
+    def apply(self, node: Node, inputs: Sequence[Term | None]) -> tuple[Term, ...]:
+        """The terms of a node's outputs, given those of its inputs."""
+        meaning = self._meaning(node)
         first = len(self.terms.all)
         call = Call(
             node=node,
@@ -195,6 +225,10 @@ class Side:
                 )
             ):
                 raise NoMeaningError(f"the shape {list(declared)} is declared for {term.shape}")
+
+
+def _is_expression(term: Term) -> bool:
+    return term.static and term.op != "constant"
 
 
 def _require_defined(term: Term) -> None:

@@ -167,6 +167,24 @@ def _outside(
     return ~windows(np.pad(inside, widths), kernel, strides, dilations)
 
 
+def counted(
+    x: Term,
+    *,
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    before: Sequence[int],
+    after: Sequence[int],
+    beyond: Sequence[int],
+) -> Array:
+    """How many elements of each window lie in the tensor or its border, and not beyond it."""
+    spatial = len(kernel)
+    sizes = zip(x.shape[x.rank - spatial :], before, after, strict=True)
+    inside = np.pad(np.ones([sum(each) for each in sizes]), [(0, extra) for extra in beyond])
+    seen = windows(inside, kernel, strides, (1,) * spatial)
+    found = seen.sum(axis=tuple(range(spatial, 2 * spatial)))
+    return np.asarray(found.reshape((1,) * (x.rank - spatial) + found.shape))
+
+
 def average_pool(
     t: Terms,
     x: Term,
@@ -180,17 +198,24 @@ def average_pool(
     """The mean of each window; ``counted`` are the elements each divides by, else those inside."""
     ones = (1,) * len(kernel)
     lead = x.rank - len(kernel)
-    padded = t.pad(
-        x, (0,) * lead + tuple(before), (0,) * lead + tuple(after), t.number(0.0, x.dtype)
-    )
-    seen = t.windows(padded, kernel, strides, ones)
     if counted is None:
         outside = _outside(
             x, kernel=kernel, strides=strides, dilations=ones, before=before, after=after
         )
-        counted = (~outside).sum(axis=tuple(range(x.rank, seen.rank)))
+        counted = (~outside).sum(axis=tuple(range(x.rank, x.rank + len(kernel))))
     if not np.all(counted):
         raise NoMeaningError("the mean of no elements")
+    kernel, before, after = list(kernel), list(before), list(after)
+    for at, size in enumerate(x.shape[lead:]):
+        if (size + before[at] + after[at] - kernel[at]) // strides[at] == 0:
+            # Of the only window along an axis, what lies inside the tensor.
+            kernel[at] = min(size, kernel[at] - before[at])
+            before[at] = after[at] = 0
+            x = t.slice(x, lead + at, 0, kernel[at])
+    padded = t.pad(
+        x, (0,) * lead + tuple(before), (0,) * lead + tuple(after), t.number(0.0, x.dtype)
+    )
+    seen = t.windows(padded, kernel, strides, ones)
     divisor = t.constant(np.asarray(counted, np.float64), x.dtype)
     if np.ptp(counted) == 0:
         divisor = t.constant(np.array(float(counted.flat[0])), x.dtype)

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.proof.hidden_scores import with_hidden_scores
 from isomorph.proof.term import NoMeaningError, Term
 from isomorph.proof.terms import Terms
+from isomorph.proof.whole_numbers import below
 
 if TYPE_CHECKING:
     from isomorph.proof.implied_numbers import ImpliedNumbers
@@ -100,6 +102,7 @@ def softmax(t: Terms, x: Term, axis: int, *, name: str = "softmax") -> Term:
     axis = t.axis(x, axis)
     if not x.is_float:
         raise NoMeaningError(f"softmax of {x.dtype}")
+    x = with_hidden_scores(t, x, axis)
     if not x.finite:
         visible = _leaves_some(x, axis)
         return t.rows("softmax" if visible else name, x, axis, None, finite=visible)
@@ -274,6 +277,9 @@ def compare(t: Terms, name: str, a: Term, b: Term) -> Term:
     """A comparison of two tensors of one type."""
     if a.dtype != b.dtype:
         raise NoMeaningError(f"a comparison of {a.dtype} and {b.dtype}")
+    whole = below(t, a, b) if name == "less" else None
+    if whole is not None:
+        return whole
     return t.function(name, (a, b), dtype="bool", commutes=name == "equal")
 
 

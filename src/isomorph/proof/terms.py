@@ -23,12 +23,13 @@ class Terms(FunctionTerms):
     def add(self, a: Term, b: Term) -> Term:
         """The sum of floats, with the axes of both."""
         shape = self.common(a, b)
+        a, b = self._single(a, b), self._single(b, a)
         for x, other in ((a, b), (b, a)):
             if x.op == "constant" and not x.finite and other.finite:
                 return self._masked(other, x, shape)
         if not (a.finite and b.finite):
             return self.function("add of infinite", (a, b), commutes=True)
-        zero = next((x for x in (a, b) if self._is(x, 0.0)), None)
+        zero = next((x for x in (a, b) if x.op == "constant" and not x.value().any()), None)
         if zero is not None:
             return self.expand(b if zero is a else a, shape)
         for x, fixed in ((a, b), (b, a)):
@@ -54,6 +55,7 @@ class Terms(FunctionTerms):
     def mul(self, a: Term, b: Term) -> Term:
         """The product of floats, with the axes of both."""
         shape = self.common(a, b)
+        a, b = self._single(a, b), self._single(b, a)
         if not (a.finite and b.finite):
             return self.function("mul of infinite", (a, b), commutes=True)
         one = next((x for x in (a, b) if self._is(x, 1.0)), None)

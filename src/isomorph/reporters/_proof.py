@@ -43,11 +43,14 @@ def why_open(reason: OpenReason | None) -> str:
             return f"{_WORDS[reason.reason]}{place}{details}"
 
 
+_VANISHING = "; weights of a softmax that no IEEE 754 type holds for any input count as zero"
+
+
 def assumptions(proof: Proof) -> str:
     """What a proof rests on, without its shapes."""
     rounding = proof.assumptions.largest_rounding
     constants = f"; constants equal up to {rounding:.2g} of their values" if rounding else ""
-    return f"{_ASSUMED}{constants}"
+    return f"{_ASSUMED}{constants}{_VANISHING if proof.assumptions.vanishing else ''}"
 
 
 def error_probability(proof: Proof) -> str:

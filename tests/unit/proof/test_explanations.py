@@ -5,6 +5,7 @@ import pytest
 
 from isomorph.core.digest import constant_of
 from isomorph.proof.explanations import explain
+from isomorph.proof.own_numbers import OwnNumbers
 from isomorph.proof.spelling import sqrt
 from isomorph.proof.terms import Terms
 
@@ -25,7 +26,7 @@ def terms():
 
 def explained(terms, **arrays):
     constants = {name: constant_of(name, array) for name, array in arrays.items()}
-    return explain(terms, constants, lambda name: arrays[name], frozenset())
+    return explain(terms, OwnNumbers(constants, arrays.__getitem__), frozenset())
 
 
 def test_a_folded_weight_stands_for_its_expression(terms):

@@ -35,3 +35,13 @@ def test_what_float32_computes_step_by_step_is_within_it():
 
 def test_a_number_that_the_own_side_states_is_not_replaced():
     assert not stated(NUMBER, float(np.float32(NUMBER)), own=float(np.float32(NUMBER)))
+
+
+def test_two_numbers_of_one_side_are_not_taken_as_one():
+    other = float(np.float32(NUMBER))
+    numbers = ImpliedNumbers(other=(other,))
+    terms = Terms()
+    first, second = NUMBER, NUMBER * (1 + 2 * UNIT)
+    assert numbers.term(terms, first, "float32") is terms.number(other, "float32")
+    numbers.term(terms, second, "float32")
+    assert list(numbers.assumed) == [first]

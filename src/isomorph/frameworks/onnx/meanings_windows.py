@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from isomorph.proof import spelled_windows as spell
 from isomorph.proof import spelling
 from isomorph.proof.term import NoMeaningError, Term
@@ -80,8 +78,8 @@ def _conv_transpose(call: Call) -> Sequence[Term]:
     )  # fmt: skip
 
 
-def _pool(call: Call) -> dict[str, list[int]]:
-    """The kernel, strides, dilations and borders; the last window may need a wider border."""
+def _pool(call: Call) -> tuple[dict[str, list[int]], list[int]]:
+    """Kernel, strides, dilations and borders, and how far the last windows reach beyond those."""
     x = call.x()
     kernel = [int(each) for each in call.needs("kernel_shape")]
     spatial = len(kernel)
@@ -89,6 +87,7 @@ def _pool(call: Call) -> dict[str, list[int]]:
         raise NoMeaningError("a window that does not fit")
     strides, dilations = (_sizes(call, name, spatial) for name in ("strides", "dilations"))
     before, after = _borders(call, x, kernel, strides, dilations)
+    beyond = [0] * spatial
     if call.attr("ceil_mode", 0):
         if call.attr("auto_pad", "NOTSET") != "NOTSET":
             raise NoMeaningError("auto_pad with ceil_mode")
@@ -100,29 +99,33 @@ def _pool(call: Call) -> dict[str, list[int]]:
                 # Operator sets and runtimes differ on a window that begins behind the tensor.
                 raise NoMeaningError("a window behind the tensor")
             missing = (windows - 1) * strides[at] + reach - size - before[at] - after[at]
-            if missing > 0 and call.node.op == "AveragePool":
-                raise NoMeaningError("a mean over a window that reaches beyond the border")
-            after[at] += max(missing, 0)
+            beyond[at] = max(missing, 0)
     sizes = {"kernel": kernel, "strides": strides, "dilations": dilations}
-    return {**sizes, "before": before, "after": after}
+    return {**sizes, "before": before, "after": after}, beyond
 
 
 def _max_pool(call: Call) -> Sequence[Term]:
     call.only(1)
     if len([name for name in call.node.outputs if name]) > 1 or call.attr("storage_order", 0):
         raise NoMeaningError("the places of the largest elements")
-    return (spell.max_pool(call.terms, call.x(), **_pool(call)),)
+    sizes, beyond = _pool(call)
+    sizes["after"] = [wide + extra for wide, extra in zip(sizes["after"], beyond, strict=True)]
+    return (spell.max_pool(call.terms, call.x(), **sizes),)
 
 
 def _average_pool(call: Call) -> Sequence[Term]:
     call.only(1)
-    sizes = _pool(call)
+    sizes, beyond = _pool(call)
     if any(each != 1 for each in sizes.pop("dilations")):
         raise NoMeaningError("dilations of a mean")
-    whole = (
-        np.array(float(math.prod(sizes["kernel"]))) if call.attr("count_include_pad", 0) else None
-    )
-    return (spell.average_pool(call.terms, call.x(), counted=whole, **sizes),)
+    counted = None
+    if call.attr("count_include_pad", 0):
+        if any(beyond) and any(sizes["before"] + sizes["after"]) and call.opset.get("", 0) < 19:
+            # Only from then on is it settled that what lies beyond a border does not count.
+            raise NoMeaningError("a mean over a window that reaches beyond its border")
+        counted = spell.counted(call.x(), **sizes, beyond=beyond)
+    sizes["after"] = [wide + extra for wide, extra in zip(sizes["after"], beyond, strict=True)]
+    return (spell.average_pool(call.terms, call.x(), counted=counted, **sizes),)
 
 
 def _global(call: Call) -> tuple[int, ...]:

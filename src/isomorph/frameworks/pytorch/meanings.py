@@ -262,5 +262,6 @@ MEANINGS = Meanings(
                        "padding_idx", "scale_grad_by_freq", "sparse", "memory_format", "layout",
                        "device", "pin_memory", "non_blocking", "copy", "implicit", "inplace",
                        "allow_tf32"}),
+    implied=frozenset({("aten.scaled_dot_product_attention.default", "scale")}),
     effects=effects,
 )  # fmt: skip

@@ -11,7 +11,6 @@ import numpy as np
 
 from isomorph.proof import spelled_windows as spell
 from isomorph.proof import spelling
-from isomorph.proof.movement import windows
 from isomorph.proof.spelled_resize import linear_along, repeated_along
 from isomorph.proof.term import NoMeaningError, Term
 
@@ -158,11 +157,9 @@ def _average_pool(spatial: int) -> Meaning:
             counted = np.array(float(divisor))
         elif include:
             # The border counts, what lies beyond it does not.
-            inside = np.ones([n + 2 * b for n, b in zip(x.shape[2:], border, strict=True)])
-            inside = np.pad(inside, [(0, extra) for extra in beyond])
-            seen = windows(inside, kernel, strides, (1,) * spatial)
-            counted = seen.sum(axis=tuple(range(spatial, 2 * spatial)))
-            counted = counted.reshape(1, 1, *counted.shape)
+            counted = spell.counted(
+                x, kernel=kernel, strides=strides, before=border, after=border, beyond=beyond
+            )
         return (
             spell.average_pool(
                 t, x, kernel=kernel, strides=strides, before=border, after=after, counted=counted
