@@ -31,3 +31,10 @@ PROOF_SIGNS = Limit(
     left_out="what lies behind them",
 )
 """Beyond: a divisor may be zero, and arithmetic with the quotient is only compared as written."""
+
+PROOF_STEPS = Limit(
+    most=256,
+    of="steps of a recurrence or loop are written out in a proof",
+    left_out="recurrences of more steps",
+)
+"""Beyond: a recurrent layer is open; a loop is compared as one step for every state."""

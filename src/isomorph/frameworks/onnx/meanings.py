@@ -10,6 +10,7 @@ import numpy as np
 
 from isomorph.frameworks.onnx.meanings_fused import fused_meanings
 from isomorph.frameworks.onnx.meanings_movement import MOVEMENT
+from isomorph.frameworks.onnx.meanings_recurrent import RECURRENT
 from isomorph.frameworks.onnx.meanings_windows import WINDOWS
 from isomorph.proof import spelling as spell
 from isomorph.proof.calls import Call, Meaning, Meanings
@@ -353,6 +354,7 @@ SPELLED: dict[str, Meaning] = {
     "IsNaN": _is_nan,
     **MOVEMENT,
     **WINDOWS,
+    **RECURRENT,
     **fused_meanings(_gemm),
 }
 

@@ -9,6 +9,7 @@ from isomorph.frameworks.pytorch.in_place_effects import effects
 from isomorph.frameworks.pytorch.meanings_arguments import operands, scalar
 from isomorph.frameworks.pytorch.meanings_layers import LAYERS
 from isomorph.frameworks.pytorch.meanings_movement import MOVEMENT
+from isomorph.frameworks.pytorch.meanings_recurrent import RECURRENT
 from isomorph.frameworks.pytorch.meanings_windows import WINDOWS
 from isomorph.proof import spelling as spell
 from isomorph.proof.calls import Call, Meaning, Meanings
@@ -220,6 +221,7 @@ _PLAIN: dict[str, Meaning] = {
     **LAYERS,
     **MOVEMENT,
     **WINDOWS,
+    **RECURRENT,
 }  # fmt: skip
 
 _IN_PLACE = ("relu", "relu6", "silu", "sigmoid", "hardswish", "hardsigmoid", "leaky_relu", "elu",
@@ -250,9 +252,10 @@ MEANINGS = Meanings(
                      "index.Tensor", "diff.default")
     ),
     never_folded=frozenset(
-        f"aten.{name}.default"
-        for name in ("dropout", "dropout_", "feature_dropout", "batch_norm",
-                     "scaled_dot_product_attention")
+        f"aten.{name}"
+        for name in ("dropout.default", "dropout_.default", "feature_dropout.default",
+                     "batch_norm.default", "scaled_dot_product_attention.default", "lstm.input",
+                     "gru.input", "rnn_tanh.input", "rnn_relu.input")
     ),
     shape_only=frozenset({"aten.full_like.default", "aten.ones_like.default",
                           "aten.zeros_like.default", "aten.new_zeros.default",
