@@ -20,6 +20,7 @@ from isomorph.core.proof import Assumptions, OpenReason, OutputProof, Proof, Rea
 from isomorph.core.protocols import HasMeanings
 from isomorph.core.stated_numbers import PROOF_AMPLIFICATION, PROOF_FLOAT64
 from isomorph.match.constant_values import ConstantValues
+from isomorph.proof.bodies import inner_constants, inner_graphs, inner_numbers, reads
 from isomorph.proof.calls import Meanings
 from isomorph.proof.explanations import explain
 from isomorph.proof.field import FieldArithmetic
@@ -181,8 +182,11 @@ def _tried(
         terms=terms, reference=first, candidate=second, arithmetic=arithmetic, cuts=cuts
     )
     prover.spell_reference()
-    stored = frozenset(each.digest for each in first.graph.constants.values())
-    second.explained, rerounded = explain(terms, second.graph.constants, second.constant, stored)
+    known = {**inner_constants(first.graph), **first.graph.constants}
+    stored = frozenset(each.digest for each in known.values())
+    second.explained, rerounded = explain(
+        terms, second.graph.constants, second.constant, stored, inner_numbers(second.graph)
+    )
     prover.run()
     outputs = tuple(
         _output(prover, sides, binding.reference, binding.candidate, turned=turned)
@@ -221,14 +225,15 @@ def _worst(used: list[Rerounded]) -> tuple[Rerounded, ...]:
 
 def _single_numbers(facts: _Facts) -> Iterator[float]:
     """The single numbers that a file states where it computes with data."""
-    for node in facts.graph.nodes:
+    nodes = [(node, graph) for graph in inner_graphs(facts.graph) for node in graph.nodes]
+    for node, graph in nodes:
         if all(name in facts.values for name in node.outputs if name):
             continue
         for each in node.attributes.values():
             if isinstance(each, float):
                 yield rounded(each)
         for name in node.inputs:
-            constant = facts.graph.constants.get(name)
+            constant = graph.constants.get(name) or facts.graph.constants.get(name)
             value = facts.values.get(name)
             if value is not None and value.size == 1 and value.dtype.kind == "f":
                 yield rounded(float(value.reshape(())))
@@ -324,7 +329,7 @@ def first_open(
     for node in reversed(side.graph.nodes):
         if not needed.intersection(node.outputs):
             continue
-        needed.update(node.inputs)
+        needed.update(reads(node))
         reason = side.refused.get(node.name)
         if node.name in prover.domains:
             domain = OpenReason(reason=Reason.DOMAIN, node=node.name, op=node.native_op)

@@ -35,6 +35,13 @@ PROOF_SIGNS = Limit(
 PROOF_STEPS = Limit(
     most=256,
     of="steps of a recurrence or loop are written out in a proof",
-    left_out="recurrences of more steps",
+    left_out="the single steps of longer ones",
 )
-"""Beyond: a recurrent layer is open; a loop is compared as one step for every state."""
+"""Beyond: it is compared as a whole, by what one step computes from any state."""
+
+PROOF_ROUNDS = Limit(
+    most=64,
+    of="results of rounds of the reference's loops are compared with one of the candidate",
+    left_out="further results of the same shape",
+)
+"""Beyond: a loop whose round equals a farther one is open."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -41,8 +41,12 @@ def explain(
     constants: Mapping[str, Constant],
     read: Callable[[str], Array | None],
     stored: frozenset[str],
+    inside: Iterable[Array] = (),
 ) -> tuple[dict[str, Term], list[Rerounded]]:
-    """The term of each constant that is an expression; ``stored`` are the reference's digests."""
+    """The term of each constant that is an expression; ``stored`` are the reference's digests.
+
+    ``inside`` are further numbers that the candidate has, in bodies of branches and loops.
+    """
     expressions: dict[tuple[int, ...], list[Term]] = defaultdict(list)
     wanted = {_plain(each.shape) for each in constants.values() if each.dtype in FLOATS}
     arranged: dict[int, int] = {}
@@ -55,7 +59,7 @@ def explain(
                     if turned.id not in arranged and turned is not term:
                         arranged[turned.id] = term.id
                         expressions[_plain(turned.shape)].append(turned)
-    own = _Own(constants, read)
+    own = _Own(constants, read, [np.asarray(each, np.float64) for each in inside])
     known: dict[int, Bounded | None] = {}
     found: dict[str, tuple[Term, float]] = {}
     for name, constant in constants.items():
@@ -77,6 +81,7 @@ class _Own:
 
     constants: Mapping[str, Constant]
     read: Callable[[str], Array | None]
+    inside: list[Array]
     _known: dict[int, set[bytes]] = field(default_factory=dict)
 
     def has_all(self, leaves: list[Term]) -> bool:
@@ -91,7 +96,8 @@ class _Own:
                 for name, each in self.constants.items()
                 if math.prod(each.shape) == size and each.dtype in FLOATS
             )
-            self._known[size] = {_unordered(each) for each in listed if each is not None}
+            inner = [each for each in self.inside if each.size == size]
+            self._known[size] = {_unordered(x) for x in (*listed, *inner) if x is not None}
         return self._known[size]
 
 

@@ -1,6 +1,7 @@
 """Recurrent layers by their definitions, step by step, for every framework alike.
 
-A layer is spelled for the number of steps that its input has. All frameworks compute the same
+A layer is spelled for the number of steps that its input has, or, where they are many, as one
+loop. All frameworks compute the same
 cells with their gates in other orders; here the gates of an LSTM are input, forget, cell, output,
 and those of a GRU reset, update, new. A framework takes its weights apart by gates, so that the
 order in which a file stores them does not matter.
@@ -15,7 +16,8 @@ import numpy as np
 
 from isomorph.core.proof_limits import PROOF_STEPS
 from isomorph.proof import spelling as spell
-from isomorph.proof.spelled_movement import equal_parts, stacked, unstacked
+from isomorph.proof.loop_terms import Loop, Round, as_term
+from isomorph.proof.spelled_movement import equal_parts, stacked, turned, unstacked
 from isomorph.proof.term import NoMeaningError, Term
 from isomorph.proof.terms import Terms
 
@@ -116,15 +118,40 @@ def layer(
     """
     _require_fit(kind, weights, x, states)
     steps = x.shape[0]
-    if not 0 < steps <= PROOF_STEPS.most:
-        raise NoMeaningError(f"a recurrence of {steps} steps")
-    rows = unstacked(t, _of_input(t, kind, weights, x), 0)
+    if not steps:
+        raise NoMeaningError("a recurrence of no steps")
+    given = _of_input(t, kind, weights, x)
+    if steps > PROOF_STEPS.most:
+        return _as_loop(t, kind, weights, given, tuple(states), reverse=reverse)
+    rows = unstacked(t, given, 0)
     current = tuple(states)
     outputs: list[Term] = []
     for row in reversed(rows) if reverse else rows:
         current = kind.step(t, weights, row, current)
         outputs.append(current[0])
     return stacked(t, outputs[::-1] if reverse else outputs, 0), current
+
+
+def _as_loop(
+    t: Terms,
+    kind: Kind,
+    weights: Cell,
+    given: Term,
+    states: tuple[Term, ...],
+    *,
+    reverse: bool,
+) -> tuple[Term, tuple[Term, ...]]:
+    """The same as one term: what a step computes from any state and row."""
+
+    def step(_: Term, __: Term | None, current: tuple[Term, ...], rows: tuple[Term, ...]) -> Round:
+        found = kind.step(t, weights, rows[0], current)
+        return Round(going=None, states=found, rows=found[:1])
+
+    most = t.constant(np.array(given.shape[0], np.int64), "int64")
+    sequence = turned(t, given) if reverse else given
+    loop = Loop(step=step, states=states, most=most, sequences=(sequence,))
+    ends, rows = as_term(t, loop)
+    return turned(t, rows[0]) if reverse else rows[0], ends
 
 
 def one_step(

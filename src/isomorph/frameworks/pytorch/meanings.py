@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from isomorph.frameworks.pytorch.in_place_effects import effects
 from isomorph.frameworks.pytorch.meanings_arguments import operands, scalar
+from isomorph.frameworks.pytorch.meanings_control import CONTROL
 from isomorph.frameworks.pytorch.meanings_layers import LAYERS
 from isomorph.frameworks.pytorch.meanings_movement import MOVEMENT
 from isomorph.frameworks.pytorch.meanings_recurrent import RECURRENT
@@ -226,12 +227,12 @@ _PLAIN: dict[str, Meaning] = {
 
 _IN_PLACE = ("relu", "relu6", "silu", "sigmoid", "hardswish", "hardsigmoid", "leaky_relu", "elu",
              "hardtanh", "tanh", "clamp", "clamp_min", "clamp_max", "dropout", "exp", "sqrt",
-             "add", "sub", "mul", "div", "neg", "masked_fill")  # fmt: skip
+             "add", "sub", "mul", "div", "neg", "masked_fill", "detach")  # fmt: skip
 """Operators whose in-place form has a meaning where nothing else sees the overwritten tensor."""
 
 
 def _spelled() -> dict[str, Meaning]:
-    found = {f"aten.{name}": meaning for name, meaning in _PLAIN.items()}
+    found = {f"aten.{name}": meaning for name, meaning in _PLAIN.items()} | CONTROL
     for name, meaning in _PLAIN.items():
         word, _, overload = name.partition(".")
         if word in _IN_PLACE:
@@ -265,5 +266,6 @@ MEANINGS = Meanings(
                        "padding_idx", "scale_grad_by_freq", "sparse", "memory_format", "layout",
                        "device", "pin_memory", "non_blocking", "copy", "implicit", "inplace",
                        "allow_tf32"}),
+    controlled=frozenset(CONTROL),
     effects=effects,
 )  # fmt: skip
