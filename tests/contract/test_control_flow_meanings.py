@@ -17,7 +17,8 @@ ROUND = "r = Tanh(t) e = ReduceSum<keepdims=0>(r) "
 def looped(count, condition, *, declared, body="t = Add(s, step) ", going="d = Identity(c)"):
     """A loop whose state begins with x, and whose rows are sums."""
     return f"""g ({declared}) => (float[2,4] y, float[N] rows)
-        <bool true = {{1}}, int64 five = {{5}}, float step = {{0.3}}, float limit = {{2.5}}> {{
+        <bool true = {{1}}, int64 five = {{5}}, int64 long = {{300}},
+            float step = {{0.3}}, float limit = {{2.5}}> {{
         y, rows = Loop({count}, {condition}, x) <body = b (int64 i, bool c, float[2,4] s)
             => (bool d, float[2,4] r, float e) {{ {body} {ROUND} {going} }}> }}"""
 
@@ -48,7 +49,7 @@ ONNX = {
                              body="f = Cast<to=1>(i) g = Where(c, f, step) t = Add(s, g)",
                              going="h = Less(e, limit) d = And(h, c)")),
          [{"x": X, "n": np.array(3), "go": np.array(True)}]),
-        (looped("long", "true", declared="float[2,4] x").replace("true =", "true = {1}, int64 long = {300}, bool other ="),
+        (looped("long", "true", declared="float[2,4] x"),
          [{"x": X}]),
     ],
     "Scan": [

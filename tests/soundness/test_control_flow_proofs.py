@@ -16,8 +16,7 @@ CONSTANTS = """<bool true = {1}, float zero = {0}, float one = {1}, float two = 
 
 
 def model(nodes, inputs="float[2,4] x, int64 n, bool c, bool e"):
-    made = parser.parse_model(f"{HEAD} g ({inputs}) => (float[2,4] y) {CONSTANTS} {{ {nodes} }}")
-    return made
+    return parser.parse_model(f"{HEAD} g ({inputs}) => (float[2,4] y) {CONSTANTS} {{ {nodes} }}")
 
 
 def branched(then="a = Mul(x, two)", other="b = Add(x, two)", condition="c"):
