@@ -316,10 +316,24 @@ def _keras_transformer(activation: str = "gelu") -> Any:
     return keras.Model(inner, k.Dense(4)(k.GlobalAveragePooling1D()(x)))
 
 
+def _keras_recurrent(kind: str) -> Callable[[], Any]:
+    def build() -> Any:
+        import keras
+        from keras import layers as k
+
+        inner = keras.Input((6, 8), batch_size=1)
+        x = getattr(k, kind)(16, return_sequences=True)(inner)
+        return keras.Model(inner, k.Dense(4)(getattr(k, kind)(16)(x)))
+
+    return build
+
+
 WITHOUT_GELU = {("keras_transformer", "tf2onnx")}
 KERAS: dict[str, Callable[..., Any]] = {
     "keras_cnn": _keras_cnn,
     "keras_transformer": _keras_transformer,
+    "keras_lstm": _keras_recurrent("LSTM"),
+    "keras_gru": _keras_recurrent("GRU"),
 }
 
 

@@ -28,6 +28,12 @@ def flags(*shape):
     return torch.rand(*shape) > 0.5
 
 
+def weights(rows, *, directions=1, biases=True):
+    """Of one recurrent layer of 3 features and 4 hidden units."""
+    each = [(rows, 3), (rows, 4)] + ([(rows,), (rows,)] if biases else [])
+    return [f(*shape) for shape in each * directions]
+
+
 X, P, V = (f(2, 3, 4),), (positive(2, 3, 4),), (f(4),)
 IMAGE = f(2, 4, 9, 8)
 UNARY = re.findall(r"\w+", """
@@ -187,6 +193,22 @@ CASES = {
     "adaptive_avg_pool2d.default": [(f(2, 3, 8, 6), [1, 1]), (f(2, 3, 8, 6), [4, 3])],
     "adaptive_avg_pool3d.default": [(f(2, 3, 4, 4, 4), [2, 2, 2])],
     "_adaptive_avg_pool2d.default": [(f(2, 3, 8, 6), [4, 3])],
+    "lstm.input": [
+        (f(5, 2, 3), [f(1, 2, 4), f(1, 2, 4)], weights(16), True, 1, 0.0, False, False, False),
+        (f(2, 5, 3), [f(2, 2, 4), f(2, 2, 4)], weights(16, directions=2, biases=False), False, 1,
+         0.5, False, True, True),
+    ],
+    **{
+        f"{name}.input": [
+            (f(5, 2, 3), f(1, 2, 4), weights(gates), True, 1, 0.0, False, False, False),
+            (f(2, 5, 3), f(2, 2, 4), weights(gates, directions=2), True, 1, 0.0, True, True, True),
+        ]
+        for name, gates in (("gru", 12), ("rnn_tanh", 4), ("rnn_relu", 4))
+    },
+    "lstm_cell.default": [(f(2, 3), [f(2, 4), f(2, 4)], *weights(16))],
+    "gru_cell.default": [(f(2, 3), f(2, 4), *weights(12))],
+    "rnn_tanh_cell.default": [(f(2, 3), f(2, 4), *weights(4))],
+    "rnn_relu_cell.default": [(f(2, 3), f(2, 4), *weights(4, biases=False))],
 }  # fmt: skip
 STATISTICS = {"native_layer_norm.default", "_native_batch_norm_legit_no_training.default"}
 """They have further outputs, and are refused where the file lists them."""
@@ -275,7 +297,7 @@ def test_every_operator_has_a_case():
         name.removeprefix("aten.")
         for name in MEANINGS.spelled
         if not name.split(".")[1].endswith("_") or "__" in name
-    }
+    } - MEANINGS.controlled
     assert plain - set(CASES) - STATISTICS == set()
 
 
@@ -286,6 +308,35 @@ def test_every_operator_has_a_case():
         ("batch_norm.default", (f(2, 3, 4), f(3), f(3), f(3), positive(3), True, 0.1, 1e-3, False)),
         ("div.Tensor_mode", (f(3), f(3), {"rounding_mode": "floor"})),
         ("randn_like.default", (f(3),)),
+        # A stack that drops values in training, and a projection of the state.
+        (
+            "lstm.input",
+            (
+                f(5, 2, 3),
+                [f(2, 2, 4), f(2, 2, 4)],
+                [*weights(16), f(16, 4), f(16, 4), f(16), f(16)],
+                True,
+                2,
+                0.5,
+                True,
+                False,
+                False,
+            ),
+        ),
+        (
+            "lstm.input",
+            (
+                f(5, 2, 3),
+                [f(1, 2, 2), f(1, 2, 4)],
+                [f(16, 3), f(16, 2), f(16), f(16), f(2, 4)],
+                True,
+                1,
+                0.0,
+                False,
+                False,
+                False,
+            ),
+        ),
     ],
 )
 def test_what_trains_rounds_or_draws_has_no_meaning(name, arguments):

@@ -263,7 +263,9 @@ def test_every_meaning_is_that_of_the_kernels(group):
 
 
 def test_every_operator_has_a_case():
-    assert MEANINGS.spelled.keys() == {each.op for group in GROUPS for each in group()}
+    # Branches and loops have theirs in ``test_control_flow_meanings.py``.
+    listed = MEANINGS.spelled.keys() - MEANINGS.controlled
+    assert listed == {each.op for group in GROUPS for each in group()}
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from isomorph.core.proof import NodeProof, Standing
+from isomorph.proof.bodies import reads
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -45,7 +46,7 @@ def covered(prover: Prover, side: Side) -> dict[str, bool]:
     """Whether each node's outputs, or everything that reads them, are equal on both sides."""
     readers: dict[str, list[Node]] = defaultdict(list)
     for node in side.graph.nodes:
-        for name in node.inputs:
+        for name in reads(node):
             readers[name].append(node)
     outputs = {spec.name for spec in side.graph.outputs}
     proven: dict[str, bool] = {}

@@ -21,6 +21,7 @@ from isomorph.core.model import LoadFact
 from isomorph.core.proof import Assumptions, OpenReason, OutputProof, Proof, Reason, Standing
 from isomorph.core.protocols import HasMeanings
 from isomorph.match.constant_values import ConstantValues
+from isomorph.proof.bodies import inner_constants, inner_graphs, inner_numbers, reads
 from isomorph.proof.calls import Meanings
 from isomorph.proof.explanations import explain
 from isomorph.proof.field import FieldArithmetic
@@ -193,7 +194,8 @@ def _tried(
         terms=terms, reference=first, candidate=second, arithmetic=arithmetic, cuts=attempt.cuts
     )
     prover.spell_reference()
-    stored = frozenset(each.digest for each in first.graph.constants.values())
+    known = {**inner_constants(first.graph), **first.graph.constants}
+    stored = frozenset(each.digest for each in known.values())
     at = 0 if attempt.turned else 1
     again = ImpliedNumbers(own=numbers[at], other=others[1 - at])
 
@@ -204,7 +206,8 @@ def _tried(
         for node in probe.graph.nodes:
             yield from probe.spell(node) or ()
 
-    own = OwnNumbers(second.graph.constants, second.constant, second.values, computed)
+    inside = tuple(inner_numbers(second.graph))
+    own = OwnNumbers(second.graph.constants, second.constant, second.values, computed, inside)
     second.explained, rerounded = explain(terms, own, stored)
     prover.run()
     outputs = tuple(
@@ -253,14 +256,15 @@ def _single_numbers(
     facts: _Facts, without: frozenset[tuple[str, str]] = frozenset()
 ) -> Iterator[float]:
     """The single numbers that a file states where it computes with data."""
-    for node in facts.graph.nodes:
+    nodes = [(node, graph) for graph in inner_graphs(facts.graph) for node in graph.nodes]
+    for node, graph in nodes:
         if all(name in facts.values for name in node.outputs if name):
             continue
         for name, each in node.attributes.items():
             if isinstance(each, float) and (node.native_op, name) not in without:
                 yield rounded(each)
         for name in node.inputs:
-            constant = facts.graph.constants.get(name)
+            constant = graph.constants.get(name) or facts.graph.constants.get(name)
             value = facts.values.get(name)
             if value is not None and value.size == 1 and value.dtype.kind == "f":
                 yield rounded(float(value.reshape(())))
@@ -356,7 +360,7 @@ def first_open(
     for node in reversed(side.graph.nodes):
         if not needed.intersection(node.outputs):
             continue
-        needed.update(node.inputs)
+        needed.update(reads(node))
         reason = side.refused.get(node.name)
         if node.name in prover.domains:
             domain = OpenReason(reason=Reason.DOMAIN, node=node.name, op=node.native_op)

@@ -31,3 +31,17 @@ PROOF_SIGNS = Limit(
     left_out="what lies behind them",
 )
 """Beyond: a divisor may be zero, and arithmetic with the quotient is only compared as written."""
+
+PROOF_STEPS = Limit(
+    most=256,
+    of="steps of a recurrence or loop are written out in a proof",
+    left_out="the single steps of longer ones",
+)
+"""Beyond: it is compared as a whole, by what one step computes from any state."""
+
+PROOF_ROUNDS = Limit(
+    most=64,
+    of="results of rounds of the reference's loops are compared with one of the candidate",
+    left_out="further results of the same shape",
+)
+"""Beyond: a loop whose round equals a farther one is open."""

@@ -14,6 +14,7 @@ from isomorph.proof.terms import Terms
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
     from isomorph.core.trace import Array
+    from isomorph.proof.bodies import Body
     from isomorph.proof.implied_numbers import ImpliedNumbers
 
 
@@ -26,6 +27,7 @@ class Call:
     terms: Terms
     implied: ImpliedNumbers
     opset: Mapping[str, int] = field(default_factory=dict)
+    bodies: Mapping[str, Body] = field(default_factory=dict)
     asked: set[str] = field(default_factory=set)
     """The attributes that the meaning has read."""
 
@@ -78,6 +80,13 @@ class Call:
         """Note attributes that repeat an input or another attribute, which the meaning reads."""
         self.asked.update(names)
 
+    def body(self, name: str) -> Body:
+        """A body that the node must have."""
+        self.asked.add(name)
+        if name not in self.bodies:
+            raise NoMeaningError(f"body {name} is absent")
+        return self.bodies[name]
+
     def refuse(self, name: str, *allowed: Any) -> None:  # noqa: ANN401
         """Refuse an attribute whose value is none of these."""
         self.asked.add(name)
@@ -98,8 +107,10 @@ class Meanings:
     those of them that read only the shape of their inputs. ``ignored`` are attributes that no
     result depends on; a node with any other attribute that its meaning does not read is refused.
     ``implied`` are operators and their attributes that state a number which the operator may imply.
-    ``effects`` gives the nodes that do more than compute their outputs, or whose inputs may have
-    been overwritten, each with the reason.
+    ``controlled`` are those of the spelled operators that have bodies, and ``in_bodies`` spells
+    operators that are folded elsewhere: inside a body no value is known beforehand. ``effects``
+    gives the nodes that do more than compute their outputs, or whose inputs may have been
+    overwritten, each with the reason.
     """
 
     spelled: Mapping[str, Meaning]
@@ -108,4 +119,6 @@ class Meanings:
     shape_only: frozenset[str] = frozenset()
     ignored: frozenset[str] = frozenset()
     implied: frozenset[tuple[str, str]] = frozenset()
+    controlled: frozenset[str] = frozenset()
+    in_bodies: Mapping[str, Meaning] = field(default_factory=dict)
     effects: Callable[[Graph], Mapping[str, str]] = lambda _: {}

@@ -120,8 +120,11 @@ class FieldArithmetic:
             "largest": self._largest,
             "rows": self._rows,
             "whole": self._whole,
+            "loop": self._whole,
             "lookup": self._lookup,
         }
+        if term.op not in operations:
+            raise NoMeaningError(f"{term.op} has no residues")
         return operations[term.op](term, *given)
 
     # -- polynomials ------------------------------------------------------------------------
@@ -261,7 +264,7 @@ class FieldArithmetic:
         return _mixed(summed ^ self._word(name))
 
     def _whole(self, term: Term, *given: Residues) -> Residues:
-        digest = hashlib.blake2b(repr(term.attrs).encode(), key=self._key, digest_size=8)
+        digest = hashlib.blake2b(repr((term.op, term.attrs)).encode(), key=self._key, digest_size=8)
         for each in given:
             for plane in each.planes:
                 digest.update(np.ascontiguousarray(plane).tobytes())

@@ -36,6 +36,12 @@ class MovedTerms:
     """Terms that are proven equal to an earlier one, by id."""
     vanishing: bool = False
     """Whether weights of a softmax that no type of numbers holds were taken for zero."""
+    depth: int = 0
+    """Loops around what is being spelled."""
+    results: list[Term] = field(default_factory=list)
+    """What rounds of loops compute, as functions of their variables."""
+    join: Callable[[Term], Term] | None = None
+    """Finds an earlier result of a round that is equal for all values of the variables."""
 
     def make(
         self,
@@ -94,6 +100,17 @@ class MovedTerms:
     def input(self, name: str, shape: Sequence[int], dtype: str) -> Term:
         """An input of both models; its elements are any finite numbers."""
         return self.make("input", (), shape, dtype, attrs=(name,), finite=True)
+
+    def variable(self, name: tuple[Any, ...], shape: Sequence[int], dtype: str) -> Term:
+        """A variable of the loop that is being spelled: any finite values."""
+        attrs = ("variable of a loop", self.depth, name)
+        return self.make("input", (), shape, dtype, attrs=attrs, finite=True)
+
+    def joined(self, term: Term) -> Term:
+        """The result of a round of a loop, or an earlier one that it is proven to equal."""
+        found = self.known(term) if self.join is None else self.join(self.known(term))
+        self.results.append(found)
+        return found
 
     def constant(self, array: Array, dtype: str) -> Term:
         """A number or tensor that is given."""

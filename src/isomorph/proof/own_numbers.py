@@ -7,7 +7,7 @@ that expression as well, the constant and what it computes would look equal.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,8 @@ class OwnNumbers:
     read: Callable[[str], Array | None]
     values: Mapping[str, Array] = field(default_factory=dict)
     terms: Callable[[], Iterable[Term]] = tuple
+    inside: Sequence[Array] = ()
+    """Further numbers that it stores, in bodies of branches and loops."""
     _known: dict[int, set[bytes]] = field(default_factory=dict)
     _singles: list[float] | None = None
 
@@ -62,6 +64,7 @@ class OwnNumbers:
                 each for each in map(np.asarray, self.values.values())
                 if each.size == size and each.dtype.kind == "f"
             ]  # fmt: skip
+            found += [each for each in self.inside if each.size == size]
             self._known[size] = {_unordered(each) for each in found if each is not None}
         return self._known[size]
 

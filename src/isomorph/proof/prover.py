@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.proof_limits import PROOF_CANDIDATES, PROOF_DISTANCE, PROOF_PRODUCTS
+from isomorph.core.proof_limits import (
+    PROOF_CANDIDATES,
+    PROOF_DISTANCE,
+    PROOF_PRODUCTS,
+    PROOF_ROUNDS,
+)
 from isomorph.proof.field import FieldArithmetic, Residues
 from isomorph.proof.term import HEAVY, NoMeaningError, Term, is_partial
 from isomorph.proof.terms import Terms
@@ -53,6 +58,8 @@ class Prover:
             term = self.candidate.terms_of.get(spec.name)
             if term is not None:
                 self._candidates_terms.add(term.id)
+        earlier = list(self.terms.results)
+        self.terms.join = lambda term: self._joined(term, earlier)
         for node in self.candidate.graph.nodes:
             made = self.candidate.spell(node)
             for name, term in zip(node.outputs, made or (), strict=False):
@@ -65,6 +72,22 @@ class Prover:
                 if equal is not None:
                     self.terms.equal[term.id] = equal
                     self._mark(equal)
+
+    def _joined(self, term: Term, earlier: list[Term]) -> Term:
+        """A result of a round of the reference that is equal for all values of its variables."""
+        self._mark(term)
+        if term.id < self._size or term.static:
+            return term
+        alike = [x for x in earlier if x.shape == term.shape and x.dtype == term.dtype]
+        for other in dict.fromkeys(alike[: PROOF_ROUNDS.most]):
+            own, found = self._print(term), self._print(other)
+            if own is None or found is None:
+                continue
+            self._count(term, other)
+            if own == found and self._same_domain(term, other):
+                self.terms.equal[term.id] = other
+                return other
+        return term
 
     def spell_reference(self) -> None:
         """Spell the reference; its static expressions then explain constants."""

@@ -23,9 +23,49 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "pow": np.power, "max": np.maximum, "min": np.minimum, "less": np.less,
     "less_equal": np.less_equal, "equal": np.equal, "not": np.logical_not,
     "and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor, "where": np.where,
+    "if": np.where,
     "softplus": lambda x: np.logaddexp(x, 0.0),
 }  # fmt: skip
 """Elementwise functions by the names that spellings give them."""
+
+
+_EXACT: Mapping[str, Callable[..., Any]] = {
+    **{name: FUNCTIONS[name] for name in ("less", "less_equal", "equal", "not", "and", "or", "xor",
+                                          "max", "min", "where", "if")},
+    "int add": np.add, "int sub": np.subtract, "int mul": np.multiply,
+}  # fmt: skip
+"""Functions whose results on stored numbers are exact; whole numbers wrap as in every runtime."""
+
+_WHOLE_IN_FLOAT32 = 1 << 24
+
+
+def exact(term: Term) -> Array | None:
+    """The value of a function of constants, where every runtime computes it exactly."""
+    given = [each.value() for each in term.inputs]
+    name = term.attrs[0]
+    if name == "cast":
+        return _exact_cast(term, given[0])
+    if name not in _EXACT:
+        return None
+    with np.errstate(over="ignore"):
+        return np.asarray(_EXACT[name](*given))
+
+
+def _exact_cast(term: Term, value: Array) -> Array | None:
+    """Of whole numbers to others that hold them, or to floats that hold all up to them."""
+    if value.dtype.kind not in "biu":
+        return None
+    whole = np.asarray(value, object)
+    if term.dtype in ("float32", "float64"):
+        fits = all(abs(int(each)) <= _WHOLE_IN_FLOAT32 for each in whole.reshape(-1))
+        return np.asarray(value, np.float64) if fits else None
+    if term.dtype == "bool":
+        return np.asarray(value != 0)
+    if term.is_float:
+        return None
+    bounds = np.iinfo(term.dtype)
+    fits = all(bounds.min <= int(each) <= bounds.max for each in whole.reshape(-1))
+    return np.asarray(value, term.dtype) if fits else None
 
 
 def evaluated(
@@ -33,15 +73,21 @@ def evaluated(
 ) -> Array:
     """The value of a term in float64; ``known`` keeps what was computed."""
     known = {} if known is None else known
+    if term.id in known:
+        return known[term.id]
     stack = [term]
     while stack:
         at = stack[-1]
         missing = [each for each in at.inputs if each.id not in known]
-        if missing:
+        if missing and at.id not in known:
             stack += missing
             continue
         stack.pop()
-        if at.id not in known:
+        if at.id in known:
+            continue
+        if at.op == "loop":
+            known[at.id] = _loop(at, known, inputs)
+        else:
             known[at.id] = _value(at, [known[each.id] for each in at.inputs], inputs)
     return known[term.id]
 
@@ -57,6 +103,33 @@ def _value(term: Term, given: Sequence[Array], inputs: Mapping[str, Array]) -> A
         value = term.value()
         return np.asarray(value, np.float64) if term.is_float else np.asarray(value)
     raise NoMeaningError(f"{term.op} has no value in real numbers")
+
+
+def _loop(term: Term, known: Mapping[int, Array], inputs: Mapping[str, Array]) -> Array:
+    """A loop, round by round; the order of its inputs is that of ``loop_terms.OneRound``."""
+    of = term.data
+    given = iter(known[each.id] for each in term.inputs)
+    most = int(next(given)) if of.bounded else None
+    going = np.asarray(next(given)) if of.going is not None else np.array(True)
+    states = [next(given) for _ in of.variables]
+    sequences = [next(given) for _ in of.rows]
+    around = {each.id: known[each.id] for each in term.inputs}
+    found: list[Array] = []
+    place = 0
+    while bool(going) and (most is None or place < most):
+        values = dict(around)
+        values |= {each.id: value for each, value in zip(of.variables, states, strict=True)}
+        values |= {each.id: value[place] for each, value in zip(of.rows, sequences, strict=True)}
+        values[of.number.id] = np.array(place)
+        if of.goes_on is not None:
+            values[of.goes_on.id] = going
+        states = [evaluated(each, inputs, values) for each in of.results]
+        if of.going is not None:
+            going = evaluated(of.going, inputs, values)
+        if term.attrs[0]:
+            found.append(evaluated(of.wanted, inputs, values))
+        place += 1
+    return np.stack(found) if term.attrs[0] else states[of.variables.index(of.wanted)]
 
 
 def _largest(term: Term, x: Array) -> Array:

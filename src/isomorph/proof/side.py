@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.proof import OpenReason, Reason
+from isomorph.proof.bodies import Body
 from isomorph.proof.calls import Call
 from isomorph.proof.real import evaluated
 from isomorph.proof.static_expressions import as_expressions
@@ -48,13 +49,13 @@ class Side:
     explained: Mapping[str, Term] = field(default_factory=dict)
     terms_of: dict[str, Term] = field(default_factory=dict)
     refused: dict[str, OpenReason] = field(default_factory=dict)
-    _effects: Mapping[str, str] | None = None
     bounds: dict[int, Bounded | None] = field(default_factory=dict)
     """Values of static terms with their rounding."""
     expressions: bool = False
     """Whether what rounds among constants is an expression, and not the oracle's value."""
     static_rounding: float = 0.0
     """How far what the oracle computes among constants is off its expressions, relatively."""
+    _effects: dict[int, Mapping[str, str]] = field(default_factory=dict)
     _unsettled: set[str] = field(default_factory=set)
     """Tensors of ``values`` that may be others for other inputs of the same shapes."""
 
@@ -133,14 +134,17 @@ class Side:
             return None
         return found
 
-    def _meaning(self, node: Node) -> Meaning:
-        if self._effects is None:
-            self._effects = self.meanings.effects(self.graph)
-        if node.name in self._effects:
-            raise NoMeaningError(self._effects[node.name])
-        if node.bodies:
+    def _meaning(self, node: Node, graph: Graph) -> Meaning:
+        if id(graph) not in self._effects:
+            self._effects[id(graph)] = self.meanings.effects(graph)
+        effects = self._effects[id(graph)]
+        if node.name in effects:
+            raise NoMeaningError(effects[node.name])
+        if node.bodies and node.native_op not in self.meanings.controlled:
             raise NoMeaningError("control flow")
         meaning = self.meanings.spelled.get(node.native_op)
+        if meaning is None and graph is not self.graph:
+            meaning = self.meanings.in_bodies.get(node.native_op)
         if meaning is None or node.native_op in self.graph.functions:
             raise NoMeaningError("it is not in the table of meanings")
         return meaning
@@ -155,7 +159,7 @@ class Side:
                 return made
             found = [self.read(name) for name in node.outputs if name]
             return tuple(each for each in found if each is not None)
-        self._meaning(node)
+        self._meaning(node, self.graph)
         inputs: list[Term | None] = []
         for name in node.inputs:
             term = self.read(name) if name else None
@@ -172,26 +176,41 @@ class Side:
 
     def apply(self, node: Node, inputs: Sequence[Term | None]) -> tuple[Term, ...]:
         """The terms of a node's outputs, given those of its inputs."""
-        meaning = self._meaning(node)
+        made = self._called(node, tuple(inputs), self.graph, self.read)
+        for name, term in zip(node.outputs, made, strict=False):
+            if name:
+                self.terms_of[name] = term
+        return made
+
+    def _called(
+        self,
+        node: Node,
+        inputs: tuple[Term | None, ...],
+        graph: Graph,
+        read: Callable[[str], Term | None],
+    ) -> tuple[Term, ...]:
+        """The terms of a node of the graph or of a body in it, checked; ``read`` is its scope."""
+        meaning = self._meaning(node, graph)
         first = len(self.terms.all)
         call = Call(
             node=node,
-            inputs=tuple(inputs),
+            inputs=inputs,
             terms=self.terms,
             implied=self.implied,
             opset=self.opset,
+            bodies={
+                key: Body(graph=body, terms=self.terms, called=self._called, outer=read)
+                for key, body in node.bodies.items()
+            },
         )
         made = tuple(meaning(call))
         unread = node.attributes.keys() - call.asked - self.meanings.ignored
         if unread:
             raise NoMeaningError(f"attribute {min(unread)} is not understood")
-        self._check(node, made)
+        _check(node, made, graph)
         for term in self.terms.all[first:]:
             if term.static and is_partial(term):
                 _require_defined(term)
-        for name, term in zip(node.outputs, made, strict=False):
-            if name:
-                self.terms_of[name] = term
         return made
 
     def _settle(self, node: Node) -> None:
@@ -204,27 +223,30 @@ class Side:
                 self._unsettled.update(each for each in node.outputs if each in self.values)
                 raise NoMeaningError("a shape that may depend on values")
 
-    def _check(self, node: Node, made: tuple[Term, ...]) -> None:
-        """Refuse a spelling that contradicts what the file declares."""
-        if len(made) < len([name for name in node.outputs if name]):
-            raise NoMeaningError("an output has no meaning")
-        for name, term in zip(node.outputs, made, strict=False):
-            spec = self.graph.tensors.get(name)
-            if spec is None:
-                continue
-            if spec.kind != "tensor":
-                raise NoMeaningError(f"a {spec.kind}")
-            if spec.dtype is not None and spec.dtype != term.dtype:
-                raise NoMeaningError(f"the type {spec.dtype} is declared for {term.dtype}")
-            declared = spec.shape
-            if declared is not None and (
-                len(declared) != term.rank
-                or any(
-                    isinstance(size, int) and size != known
-                    for size, known in zip(declared, term.shape, strict=True)
-                )
-            ):
-                raise NoMeaningError(f"the shape {list(declared)} is declared for {term.shape}")
+
+def _check(node: Node, made: tuple[Term, ...], graph: Graph) -> None:
+    """Refuse a spelling that contradicts what the file declares."""
+    if len(made) < len([name for name in node.outputs if name]):
+        raise NoMeaningError("an output has no meaning")
+    for name, term in zip(node.outputs, made, strict=False):
+        spec = graph.tensors.get(name)
+        if spec is None:
+            continue
+        if term.op == "list" and (spec.kind == "sequence" or spec.dtype == term.dtype):
+            continue
+        if spec.kind != "tensor":
+            raise NoMeaningError(f"a {spec.kind}")
+        if spec.dtype is not None and spec.dtype != term.dtype:
+            raise NoMeaningError(f"the type {spec.dtype} is declared for {term.dtype}")
+        declared = spec.shape
+        if declared is not None and (
+            len(declared) != term.rank
+            or any(
+                isinstance(size, int) and size != known
+                for size, known in zip(declared, term.shape, strict=True)
+            )
+        ):
+            raise NoMeaningError(f"the shape {list(declared)} is declared for {term.shape}")
 
 
 def _is_expression(term: Term) -> bool:
@@ -232,6 +254,8 @@ def _is_expression(term: Term) -> bool:
 
 
 def _require_defined(term: Term) -> None:
+    if term.op == "loop":
+        raise NoMeaningError("a long loop of constants")
     with np.errstate(all="ignore"):
         if not np.isfinite(evaluated(term, {})).all():
             raise NoMeaningError("a constant outside the domain of a function")

@@ -66,6 +66,12 @@ def unstacked(t: Terms, x: Term, axis: int) -> list[Term]:
     return [t.reshape(t.slice(x, place, at, 1), shape) for at in range(x.shape[place])]
 
 
+def turned(t: Terms, x: Term) -> Term:
+    """The first axis backward."""
+    size = x.shape[0]
+    return t.slice(x, 0, size - 1, size, -1) if size > 1 else x
+
+
 def repeated(t: Terms, x: Term, times: Sequence[int]) -> Term:
     """Laid side by side, so often along each axis."""
     if len(times) != x.rank or min(times, default=1) < 1:

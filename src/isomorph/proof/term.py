@@ -23,7 +23,7 @@ MOVES = frozenset(
 )  # fmt: skip
 """Primitives that move elements, and compute nothing."""
 
-HEAVY = frozenset({"matmul", "conv", "rows", "whole", "lookup"})
+HEAVY = frozenset({"matmul", "conv", "rows", "whole", "lookup", "loop"})
 """Primitives whose results are cut points: a value of any size for them costs nothing."""
 
 
@@ -75,9 +75,11 @@ class Term:
 def is_partial(term: Term) -> bool:
     """Whether a term applies a function that is not defined everywhere.
 
-    A lookup is not defined for an index beyond its table.
+    A lookup is not defined for an index beyond its table; a loop may apply any of them inside.
     """
-    return term.op in ("inverse", "lookup") or (term.op == "function" and term.attrs[0] in PARTIAL)
+    return term.op in ("inverse", "lookup", "loop") or (
+        term.op == "function" and term.attrs[0] in PARTIAL
+    )
 
 
 def digest_of(value: Array, dtype: str) -> str:

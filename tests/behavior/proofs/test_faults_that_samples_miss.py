@@ -59,7 +59,7 @@ FAULTS = {
         clipped(100.0), clipped(200.0), "Clip", Reason.UNEXPLAINED_CONSTANT, {},
     ),
     "the branch that is not taken": (
-        branched("Neg"), branched("Abs"), "If", Reason.NO_MEANING, {},
+        branched("Neg"), branched("Abs"), "If", Reason.DIFFERENT_IDENTITY, {},
     ),
     "ceil_mode at another size": (
         pooled(0), pooled(1), "MaxPool", Reason.INTERFACE, {"dims": {"H": 5, "W": 5}},
@@ -75,6 +75,10 @@ def test_it_is_not_proven_and_the_node_is_named(name):
         assert output.standing == "open"
         found = output.open
         assert (found.node, found.op, found.reason) == (f"{op}@y", op, reason)
+
+
+def test_a_branch_that_is_the_same_is_proven():
+    assert isomorph.prove(branched("Neg"), branched("Neg"), in_process=True).whole
 
 
 def test_a_size_at_which_ceil_mode_does_nothing_is_proven_for_that_size_alone():

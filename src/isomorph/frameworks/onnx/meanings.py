@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.frameworks.onnx.meanings_control import CONTROL, IN_BODIES
 from isomorph.frameworks.onnx.meanings_fused import fused_meanings
 from isomorph.frameworks.onnx.meanings_movement import MOVEMENT
+from isomorph.frameworks.onnx.meanings_recurrent import RECURRENT
 from isomorph.frameworks.onnx.meanings_windows import WINDOWS
 from isomorph.proof import spelling as spell
 from isomorph.proof.calls import Call, Meaning, Meanings
@@ -353,6 +355,8 @@ SPELLED: dict[str, Meaning] = {
     "IsNaN": _is_nan,
     **MOVEMENT,
     **WINDOWS,
+    **RECURRENT,
+    **CONTROL,
     **fused_meanings(_gemm),
 }
 
@@ -363,6 +367,8 @@ MEANINGS = Meanings(
                       "ScatterElements", "Compress", "OneHot", "CastLike"}),
     never_folded=frozenset({"Dropout", "BatchNormalization"}),
     shape_only=frozenset({"Shape", "Size"}),
+    controlled=frozenset(CONTROL),
+    in_bodies=IN_BODIES,
     # Of training, of the random numbers of training, and of types of 8 bits, which are refused.
     ignored=frozenset({"momentum", "seed", "ratio", "saturate", "round_mode"}),
 )  # fmt: skip

@@ -30,9 +30,9 @@ def word_of(native: str) -> str:
 
 
 def is_in_place(native: str) -> bool:
-    """Whether an operator overwrites its first argument."""
+    """Whether an operator overwrites its first argument; ``detach_`` changes no element of it."""
     word = word_of(native)
-    return word.endswith("_") and not word.startswith("__")
+    return word.endswith("_") and not word.startswith("__") and word != "detach_"
 
 
 def effects(graph: Graph) -> Mapping[str, str]:

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 
 from isomorph.frameworks.pytorch.in_place_effects import effects
 from isomorph.frameworks.pytorch.meanings_arguments import operands, scalar
+from isomorph.frameworks.pytorch.meanings_control import CONTROL
 from isomorph.frameworks.pytorch.meanings_layers import LAYERS
 from isomorph.frameworks.pytorch.meanings_movement import MOVEMENT
+from isomorph.frameworks.pytorch.meanings_recurrent import RECURRENT
 from isomorph.frameworks.pytorch.meanings_windows import WINDOWS
 from isomorph.proof import spelling as spell
 from isomorph.proof.calls import Call, Meaning, Meanings
@@ -220,16 +222,17 @@ _PLAIN: dict[str, Meaning] = {
     **LAYERS,
     **MOVEMENT,
     **WINDOWS,
+    **RECURRENT,
 }  # fmt: skip
 
 _IN_PLACE = ("relu", "relu6", "silu", "sigmoid", "hardswish", "hardsigmoid", "leaky_relu", "elu",
              "hardtanh", "tanh", "clamp", "clamp_min", "clamp_max", "dropout", "exp", "sqrt",
-             "add", "sub", "mul", "div", "neg", "masked_fill")  # fmt: skip
+             "add", "sub", "mul", "div", "neg", "masked_fill", "detach")  # fmt: skip
 """Operators whose in-place form has a meaning where nothing else sees the overwritten tensor."""
 
 
 def _spelled() -> dict[str, Meaning]:
-    found = {f"aten.{name}": meaning for name, meaning in _PLAIN.items()}
+    found = {f"aten.{name}": meaning for name, meaning in _PLAIN.items()} | CONTROL
     for name, meaning in _PLAIN.items():
         word, _, overload = name.partition(".")
         if word in _IN_PLACE:
@@ -250,9 +253,10 @@ MEANINGS = Meanings(
                      "index.Tensor", "diff.default")
     ),
     never_folded=frozenset(
-        f"aten.{name}.default"
-        for name in ("dropout", "dropout_", "feature_dropout", "batch_norm",
-                     "scaled_dot_product_attention")
+        f"aten.{name}"
+        for name in ("dropout.default", "dropout_.default", "feature_dropout.default",
+                     "batch_norm.default", "scaled_dot_product_attention.default", "lstm.input",
+                     "gru.input", "rnn_tanh.input", "rnn_relu.input")
     ),
     shape_only=frozenset({"aten.full_like.default", "aten.ones_like.default",
                           "aten.zeros_like.default", "aten.new_zeros.default",
@@ -263,5 +267,6 @@ MEANINGS = Meanings(
                        "device", "pin_memory", "non_blocking", "copy", "implicit", "inplace",
                        "allow_tf32"}),
     implied=frozenset({("aten.scaled_dot_product_attention.default", "scale")}),
+    controlled=frozenset(CONTROL),
     effects=effects,
 )  # fmt: skip

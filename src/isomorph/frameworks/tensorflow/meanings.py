@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.frameworks.tensorflow.meanings_control import CONTROL, IN_BODIES, LISTS
 from isomorph.frameworks.tensorflow.meanings_movement import MOVEMENT
 from isomorph.frameworks.tensorflow.meanings_windows import WINDOWS
 from isomorph.proof import shared_meanings as shared
@@ -178,6 +179,8 @@ SPELLED: dict[str, Meaning] = {
     "Cumsum": _cumulative_sum,
     **MOVEMENT,
     **WINDOWS,
+    **CONTROL,
+    **LISTS,
 }
 
 _STATE = ("Assign", "Resource", "VarHandle", "ReadVariable", "Variable")
@@ -196,7 +199,9 @@ MEANINGS = Meanings(
                       "FloorDiv", "FloorMod", "GatherNd", "BroadcastArgs", "Const", "OneHot",
                       "MatrixBandPart", "Bitcast"}),
     # A normalization of constants is spelled: a conversion folds it in an order of its own.
-    never_folded=frozenset({"Rsqrt"}),
+    never_folded=frozenset({"Rsqrt", *LISTS}),
+    controlled=frozenset(CONTROL),
+    in_bodies=IN_BODIES,
     shape_only=frozenset({"Shape", "Rank", "Size", "ZerosLike", "OnesLike"}),
     # Types and counts, which the terms have themselves, how gradients are made, and how the same
     # numbers are computed.

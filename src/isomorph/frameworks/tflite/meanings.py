@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from isomorph.frameworks.tflite.meanings_activations import fused
+from isomorph.frameworks.tflite.meanings_control import CONTROL, IN_BODIES
 from isomorph.frameworks.tflite.meanings_movement import MOVEMENT
 from isomorph.frameworks.tflite.meanings_windows import WINDOWS
 from isomorph.frameworks.tflite.op_facts import CELLS
@@ -178,6 +179,7 @@ SPELLED: dict[str, Meaning] = {
     "CUMSUM": _cumulative_sum,
     **MOVEMENT,
     **WINDOWS,
+    **CONTROL,
 }
 
 
@@ -210,6 +212,8 @@ MEANINGS = Meanings(
     folded=frozenset({"SHAPE", "RANK", "FILL", "RANGE", "ZEROS_LIKE", "ONE_HOT", "FLOOR_DIV",
                       "FLOOR_MOD", "REDUCE_PROD", "GATHER_ND", "BROADCAST_ARGS"}),
     shape_only=frozenset({"SHAPE", "RANK", "ZEROS_LIKE"}),
+    controlled=frozenset(CONTROL),
+    in_bodies=IN_BODIES,
     # Of quantized arithmetic, which is refused.
     ignored=frozenset({"pot_scale_int16", "asymmetric_quantize_inputs", "quantized_bias_type"}),
     effects=_effects,
