@@ -107,7 +107,8 @@ class Meanings:
     those of them that read only the shape of their inputs. ``ignored`` are attributes that no
     result depends on; a node with any other attribute that its meaning does not read is refused.
     ``controlled`` are those of the spelled operators that have bodies, and ``in_bodies`` spells
-    operators that are folded elsewhere: inside a body no value is known beforehand. ``effects``
+    operators that are folded elsewhere: inside a body no value is known beforehand. A body reads
+    the tensors around it by their names only if the framework's bodies ``capture``. ``effects``
     gives the nodes that do more than compute their outputs, or whose inputs may have been
     overwritten, each with the reason.
     """
@@ -118,5 +119,6 @@ class Meanings:
     shape_only: frozenset[str] = frozenset()
     ignored: frozenset[str] = frozenset()
     controlled: frozenset[str] = frozenset()
+    capture: bool = False
     in_bodies: Mapping[str, Meaning] = field(default_factory=dict)
     effects: Callable[[Graph], Mapping[str, str]] = lambda _: {}
