@@ -37,7 +37,8 @@ PROOF_STEPS = Limit(
     of="steps of a recurrence or loop are written out in a proof",
     left_out="the single steps of longer ones",
 )
-"""Beyond: it is compared as a whole, by what one step computes from any state."""
+"""Beyond: it is compared as a whole, by what one step computes from any state. Of a loop inside
+another that is written out, a sixteenth."""
 
 PROOF_ROUNDS = Limit(
     most=64,

@@ -108,7 +108,8 @@ class Meanings:
     result depends on; a node with any other attribute that its meaning does not read is refused.
     ``implied`` are operators and their attributes that state a number which the operator may imply.
     ``controlled`` are those of the spelled operators that have bodies, and ``in_bodies`` spells
-    operators that are folded elsewhere: inside a body no value is known beforehand. ``effects``
+    operators that are folded elsewhere: inside a body no value is known beforehand. A body reads
+    the tensors around it by their names only if the framework's bodies ``capture``. ``effects``
     gives the nodes that do more than compute their outputs, or whose inputs may have been
     overwritten, each with the reason.
     """
@@ -120,5 +121,6 @@ class Meanings:
     ignored: frozenset[str] = frozenset()
     implied: frozenset[tuple[str, str]] = frozenset()
     controlled: frozenset[str] = frozenset()
+    capture: bool = False
     in_bodies: Mapping[str, Meaning] = field(default_factory=dict)
     effects: Callable[[Graph], Mapping[str, str]] = lambda _: {}

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from isomorph.core.proof_limits import PROOF_STEPS
 from isomorph.proof.term import NoMeaningError, Term
 from isomorph.proof.terms import Terms
 
@@ -60,6 +61,11 @@ class OneRound:
     rows: tuple[Term, ...]
     wanted: Term
     """A variable, of which the last value is wanted, or a result, of which every value is."""
+
+
+def most_rounds(t: Terms) -> int:
+    """How many rounds of a loop are written out; of one inside another, a sixteenth of them."""
+    return PROOF_STEPS.most >> (4 * t.written_out)
 
 
 def as_term(t: Terms, loop: Loop) -> tuple[tuple[Term, ...], tuple[Term, ...]]:

@@ -38,6 +38,8 @@ class MovedTerms:
     """Whether weights of a softmax that no type of numbers holds were taken for zero."""
     depth: int = 0
     """Loops around what is being spelled."""
+    written_out: int = 0
+    """Loops around what is being spelled that are written out round by round."""
     results: list[Term] = field(default_factory=list)
     """What rounds of loops compute, as functions of their variables."""
     join: Callable[[Term], Term] | None = None

@@ -199,7 +199,12 @@ class Side:
             implied=self.implied,
             opset=self.opset,
             bodies={
-                key: Body(graph=body, terms=self.terms, called=self._called, outer=read)
+                key: Body(
+                    graph=body,
+                    terms=self.terms,
+                    called=self._called,
+                    outer=read if self.meanings.capture else lambda _: None,
+                )
                 for key, body in node.bodies.items()
             },
         )

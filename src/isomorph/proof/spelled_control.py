@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from isomorph.core.proof_limits import PROOF_STEPS
-from isomorph.proof.loop_terms import Loop, Round, as_term
+from isomorph.proof.loop_terms import Loop, Round, as_term, most_rounds
 from isomorph.proof.spelled_movement import stacked, unstacked
 from isomorph.proof.term import NoMeaningError, Term
 from isomorph.proof.terms import Terms
@@ -54,27 +53,40 @@ def repeated(t: Terms, loop: Loop) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
 
 def _written_out(t: Terms, loop: Loop) -> tuple[tuple[Term, ...], tuple[Term, ...]] | None:
     most, going, states = loop.most, loop.going, loop.states
+    limit = most_rounds(t)
     if most is not None and most.op != "constant":
         return None
     last = None if most is None else int(most.value())
+    few = last is None or last <= limit
     rows: list[tuple[Term, ...]] = []
-    parts = [unstacked(t, each, 0) for each in loop.sequences] if _few(last) else []
-    for number in range(PROOF_STEPS.most + 1):
+    parts = [unstacked(t, each, 0) for each in loop.sequences] if few else []
+    for number in range(limit + 1):
         if going is not None and going.op != "constant":
             return None
         if (going is not None and not bool(going.value())) or (last is not None and number >= last):
             return states, _columns(t, rows)
-        if number == PROOF_STEPS.most or not _few(last):
+        if number == limit or not few:
             return None
-        counter = t.constant(np.array(number, np.int64), "int64")
-        found = loop.step(counter, going, states, tuple(part[number] for part in parts))
+        given = tuple(part[number] for part in parts)
+        found = _one_round(t, loop, number, going, (states, given))
         going, states = found.going if loop.going is not None else None, found.states
         rows.append(found.rows)
     raise AssertionError("the last round returns")
 
 
-def _few(rounds: int | None) -> bool:
-    return rounds is None or rounds <= PROOF_STEPS.most
+def _one_round(
+    t: Terms,
+    loop: Loop,
+    number: int,
+    going: Term | None,
+    given: tuple[tuple[Term, ...], tuple[Term, ...]],
+) -> Round:
+    counter = t.constant(np.array(number, np.int64), "int64")
+    t.written_out += 1
+    try:
+        return loop.step(counter, going, *given)
+    finally:
+        t.written_out -= 1
 
 
 def _columns(t: Terms, rows: Sequence[tuple[Term, ...]]) -> tuple[Term, ...]:

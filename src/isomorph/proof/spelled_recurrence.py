@@ -14,9 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isomorph.core.proof_limits import PROOF_STEPS
 from isomorph.proof import spelling as spell
-from isomorph.proof.loop_terms import Loop, Round, as_term
+from isomorph.proof.loop_terms import Loop, Round, as_term, most_rounds
 from isomorph.proof.spelled_movement import equal_parts, stacked, turned, unstacked
 from isomorph.proof.term import NoMeaningError, Term
 from isomorph.proof.terms import Terms
@@ -121,7 +120,7 @@ def layer(
     if not steps:
         raise NoMeaningError("a recurrence of no steps")
     given = _of_input(t, kind, weights, x)
-    if steps > PROOF_STEPS.most:
+    if steps > most_rounds(t):
         return _as_loop(t, kind, weights, given, tuple(states), reverse=reverse)
     rows = unstacked(t, given, 0)
     current = tuple(states)

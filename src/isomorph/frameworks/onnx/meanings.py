@@ -368,6 +368,7 @@ MEANINGS = Meanings(
     never_folded=frozenset({"Dropout", "BatchNormalization"}),
     shape_only=frozenset({"Shape", "Size"}),
     controlled=frozenset(CONTROL),
+    capture=True,
     in_bodies=IN_BODIES,
     # Of training, of the random numbers of training, and of types of 8 bits, which are refused.
     ignored=frozenset({"momentum", "seed", "ratio", "saturate", "round_mode"}),
