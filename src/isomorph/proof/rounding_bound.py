@@ -74,12 +74,12 @@ def fitting(value: Array, bound: Bounded, dtype: str) -> float | None:
     They do if each lies within the rounding of one evaluation, which leaves it significant; an
     element whose expression is exact must be met exactly, zero included.
     """
-    numbers, expected, error = (np.ravel(each) for each in (value, *bound))
-    few = slice(None, None, max(1, numbers.size // _FEW))
+    expected, error = bound
+    few = np.arange(0, value.size, max(1, value.size // _FEW))
     # Most expressions are another one in every element: few of them tell.
-    if _fitting(numbers[few], expected[few], error[few], dtype) is None:
+    if _fitting(value.flat[few], expected.flat[few], error.flat[few], dtype) is None:
         return None
-    return _fitting(numbers, expected, error, dtype)
+    return _fitting(np.ravel(value), np.ravel(expected), np.ravel(error), dtype)
 
 
 def _fitting(value: Array, expected: Array, error: Array, dtype: str) -> float | None:
