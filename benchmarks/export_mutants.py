@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import sys
 import time
 import warnings
@@ -60,11 +61,11 @@ def _examined(network: str, route: str, count: int, seed: int) -> Counter[str]:
     original = onnx.shape_inference.infer_shapes(onnx.load(str(pair.candidate)))
     draw = np.random.default_rng([seed, *network.encode(), *route.encode()])
     feeds = [_inputs(pair.inputs, scale, draw) for scale in (0.0, 1.0, 3.0)]
-    expected = [_run(original, each) for each in feeds]
+    expected = _apart(original, feeds)
     while counts["mutants"] + counts["not made"] < count:
         made = mutant(original, draw)
-        results = None if made is None else [_run(made[0], each) for each in feeds]
-        if made is None or results is None or None in results:
+        results = None if made is None else _apart(made[0], feeds)
+        if made is None or results is None:
             counts["not made"] += 1
             continue
         counts["mutants"] += 1
@@ -94,6 +95,25 @@ def _inputs(given: dict[str, Any], scale: float, draw: Any) -> list[Any]:
         else (draw.normal(size=each.shape) * scale).astype(each.dtype)
         for each in given.values()
     ]  # fmt: skip
+
+
+def _apart(model: Any, feeds: list[list[Any]]) -> list[list[Any]] | None:
+    """The results for each of the inputs, from a process that a mutant may end; None if it did."""
+    context = multiprocessing.get_context("fork")
+    here, there = context.Pipe(duplex=False)
+
+    def run() -> None:
+        there.send([_run(model, each) for each in feeds])
+
+    process = context.Process(target=run)
+    process.start()
+    there.close()
+    try:
+        found = here.recv()
+    except EOFError:
+        found = [None]
+    process.join()
+    return None if any(each is None for each in found) else found
 
 
 def _run(model: Any, inputs: list[Any]) -> list[Any] | None:
