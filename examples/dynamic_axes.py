@@ -69,7 +69,7 @@ def _row(model: Path, other: np.ndarray) -> dict:
 def _answer(model: Path, other: np.ndarray) -> str:
     """The verdict, or why there can be none."""
     try:
-        isomorph.run(model, inputs={"0": other})
+        isomorph.run(model, inputs={"0": other}, in_process=True)
     except isomorph.IsomorphError as error:
         return error.code
     return isomorph.check(RowMeans(), model, inputs={"x": other}).verdict.value

@@ -39,10 +39,15 @@ def main() -> Facts:
         model = elementwise(Path(folder) / "exp.onnx", [("Exp", ["x"], "y")])
         inputs = {"x": np.concatenate([x, tiny])}
         truth = _only(
-            isomorph.run(model, inputs=inputs, options=isomorph.RuntimeOptions(name="onnx_oracle"))
+            isomorph.run(
+                model,
+                inputs=inputs,
+                in_process=True,
+                options=isomorph.RuntimeOptions(name="onnx_oracle"),
+            )
         )[: x.size]
         values = {
-            "onnxruntime": _only(isomorph.run(model, inputs=inputs)),
+            "onnxruntime": _only(isomorph.run(model, inputs=inputs, in_process=True)),
             "torch": torch.exp(torch.from_numpy(inputs["x"])).numpy(),
             "numpy": np.exp(inputs["x"]),
         }

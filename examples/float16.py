@@ -38,11 +38,17 @@ def main() -> Facts:
         except InvalidArgument as error:
             answer = type(error).__name__
         reports = {
-            "float16 copy": isomorph.check(wide, half, inputs={"x": x}),
-            "float16, one weight wrong": isomorph.check(wide, wrong, inputs={"x": x}),
-            "float16, outputs too large": isomorph.check(wide, half, inputs={"x": x * 20_000}),
+            "float16 copy": isomorph.check(wide, half, inputs={"x": x}, in_process=True),
+            "float16, one weight wrong": isomorph.check(
+                wide, wrong, inputs={"x": x}, in_process=True
+            ),
+            "float16, outputs too large": isomorph.check(
+                wide, half, inputs={"x": x * 20_000}, in_process=True
+            ),
         }
-        large = isomorph.run(half, inputs={"x": x * 20_000}, fetch=["hidden", "y"]).tensors
+        large = isomorph.run(
+            half, inputs={"x": x * 20_000}, in_process=True, fetch=["hidden", "y"]
+        ).tensors
     facts: Facts = {title: _row(report) for title, report in reports.items()}
     facts["float16 fed into the float32 model"] = answer
     behind = large["y"][np.isinf(large["hidden"]).any(axis=1)]

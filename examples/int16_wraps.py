@@ -42,11 +42,11 @@ def main() -> Facts:
         narrow = _model(folder / "int16.onnx", widened=False, back=True)
         casts = _model(folder / "int32_and_back.onnx", widened=True, back=True)
         wide = _model(folder / "int32.onnx", widened=True, back=False)
-        onnx_says = isomorph.run(narrow, inputs=inputs).tensors
+        onnx_says = isomorph.run(narrow, inputs=inputs, in_process=True).tensors
         reports = {
             "torch, onnxruntime in int16": isomorph.check(Arithmetic(), narrow, inputs=inputs),
-            "int16, int32 cast back": isomorph.check(narrow, casts, inputs=inputs),
-            "int16, int32 left wide": isomorph.check(narrow, wide, inputs=inputs),
+            "int16, int32 cast back": isomorph.check(narrow, casts, inputs=inputs, in_process=True),
+            "int16, int32 left wide": isomorph.check(narrow, wide, inputs=inputs, in_process=True),
         }
     facts: Facts = {
         title: {

@@ -35,9 +35,13 @@ def main() -> Facts:
         graph = isomorph.inspect(model).graph
         node = next(node for node in graph.nodes if node.name == NODE)
         fetch = [*node.inputs, *node.outputs, "deviation", "best"]
-        run = isomorph.run(model, inputs={"x": x}, fetch=fetch).tensors
+        run = isomorph.run(model, inputs={"x": x}, in_process=True, fetch=fetch).tensors
         exact = isomorph.run(
-            model, inputs={"x": x}, fetch=fetch, options=isomorph.RuntimeOptions(name="onnx_oracle")
+            model,
+            inputs={"x": x},
+            in_process=True,
+            fetch=fetch,
+            options=isomorph.RuntimeOptions(name="onnx_oracle"),
         ).tensors
         refused = _as_float_output(model, "best")
         untouched = model.read_bytes() == before
