@@ -99,8 +99,12 @@ def test_an_exported_program_is_repaired_like_any_other(pair, tmp_path):
 
 
 def test_a_fault_of_the_run_ends_with_the_settings_that_correct_it(pair, tmp_path):
-    fixed = tmp_path / "fixed.pt2"
-    done = fix(pair, "net.pt2", fixed, "--set", "candidate.dtype=bfloat16")
+    fixed, large = tmp_path / "fixed.pt2", tmp_path / "large.npz"
+    with np.load(pair / "inputs.npz") as given:
+        # No type of the run but float16 overflows on them.
+        np.savez(large, **{name: np.abs(value) * 5e4 for name, value in given.items()})
+    overflowing = ("--set", "candidate.dtype=float16", "--inputs", large)
+    done = fix(pair, "net.pt2", fixed, *overflowing)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "REPAIRED  the file is right and its run is not" in done.stdout
     assert "--set 'dtype=as declared'" in done.stdout

@@ -42,9 +42,9 @@ def compared_on_other_inputs(experiment: ConstantExperiment) -> Probed:
         return Probed()
     # Two models of one function may break a tie differently.
     trials = other_inputs(sides[0], terms, ties=False)
-    if not _uniform(sides[0], outputs):
-        trials = islice(trials, OTHER_INPUT_NUMBERS // max(map(_numbers, sides)))
     try:
+        if not _uniform(sides[0], outputs):
+            trials = islice(trials, OTHER_INPUT_NUMBERS // max(map(_numbers, sides)))
         shown = first_that_differs(
             trials, sides, outputs, terms, experiment.carry, inside_domain=True
         )
