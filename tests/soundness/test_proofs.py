@@ -254,3 +254,32 @@ def test_a_program_that_keeps_a_state_is_open():
         )
         assert found.outputs[0].standing is Standing.OPEN
         assert not any(each.standing is Standing.PROVEN for each in found.nodes)
+
+
+HALVES = {
+    "another small epsilon": ("LayerNormalization", {"epsilon": 1e-8}, {"epsilon": 1e-9}),
+    "an epsilon within one half": ("LayerNormalization", {"epsilon": 1e-5}, {"epsilon": 1.0005e-5}),
+    "a slope that halves round to zero": ("LeakyRelu", {"alpha": 1e-9}, {"alpha": 0.0}),
+    "a slope within one half": ("HardSigmoid", {"alpha": 0.2}, {"alpha": 0.20001}),
+}
+
+
+def in_halves(op, **options):
+    half = onnx.TensorProto.FLOAT16
+    given = ["x", "scale"] if op == "LayerNormalization" else ["x"]
+    ends = [onnx.helper.make_tensor_value_info(name, half, [2, 4]) for name in ("x", "y")]
+    scale = onnx.helper.make_tensor("scale", half, [4], [1.0] * 4)
+    node = onnx.helper.make_node(op, given, ["y"], **options)
+    graph = onnx.helper.make_graph([node], "g", ends[:1], ends[1:], [scale][: len(given) - 1])
+    opset = onnx.helper.make_opsetid("", 21)
+    return onnx.helper.make_model(graph, opset_imports=[opset], ir_version=10)
+
+
+@pytest.mark.parametrize("name", sorted(HALVES))
+def test_numbers_that_halves_round_to_one_are_two_numbers(name):
+    op, one, other = HALVES[name]
+    left, right = in_halves(op, **one), in_halves(op, **other)
+    found = isomorph.prove(left, right, in_process=True).outputs[0]
+    assert found.open is not None
+    assert found.open.reason is Reason.DIFFERENT_IDENTITY
+    assert isomorph.prove(left, left, in_process=True).whole

@@ -14,6 +14,7 @@ HIDING = np.triu(np.ones((4, 4)), 1) > 0
 ANGLES = np.arange(4, dtype=np.float32) * np.float32(0.7)
 COSINES = np.cos(ANGLES.astype(np.float64))
 NEIGHBORS = np.nextafter(COSINES.astype(np.float32), np.float32(2))
+SIXTH, ROOT = np.float32(1 / 6), np.float32(np.sqrt(0.5))
 
 
 def mask(number, hiding=HIDING):
@@ -29,7 +30,16 @@ CONSTANTS = {
     "half": 0.5, "many": 2.0**24, "two": 2.0, "six": 6.0, "sixth": 1 / 6, "zero": 0.0,
     "zeros": np.zeros(4),
     "more_zeros": np.zeros((3, 4, 4)), "ones": np.ones((1, 1)),
+    "third": 2 * SIXTH, "sixths": np.full(4, SIXTH), "below": np.nextafter(SIXTH, np.float32(0)),
+    "root": np.nextafter(ROOT, np.float32(2)), "roots": np.full(4, ROOT), "one": 1.0,
+    "twice": 2 * COSINES.astype(np.float32), "much": 1e9, "limit": 1e12,
 }  # fmt: skip
+# Behind a bound that no sample reaches, what is left of two numbers that cancel.
+REST = "d = Sub(p, q) m = Mul(d, much) e = Sub(m, limit) r = Relu(e) y = Add(x, r)"
+BELL = (
+    "a{1} = Mul(x, {0}) e{1} = Erf(a{1}) f{1} = Add(e{1}, one) g{1} = Mul(x, f{1})"
+    " {1} = Mul(g{1}, half) "
+)
 SOFT = "t = Tanh(x) s = Add(t, {}) y = Softmax(s)"
 PAIRS = {
     "scores without a bound": ("s = Add(x, lowest) y = Softmax(s)",
@@ -53,6 +63,22 @@ PAIRS = {
     ),
     "a quotient and its neighbor that cancel": (
         "z = Div(x, six) y = Sub(z, z)", "z = Div(x, six) w = Mul(x, sixth) y = Sub(z, w)",
+    ),
+    "a quotient beside a number that is computed": (
+        "p = Div(x, six) b = Mul(third, half) q = Mul(x, b) " + REST,
+        "p = Mul(x, below) b = Mul(third, half) q = Mul(x, b) " + REST,
+    ),
+    "a quotient beside a tensor of the number": (
+        "p = Div(x, six) q = Mul(x, sixths) " + REST,
+        "p = Mul(x, below) q = Mul(x, sixths) " + REST,
+    ),
+    "a table beside one that is computed": (
+        "c = Cos(angles) p = Mul(x, c) b = Mul(twice, half) q = Mul(x, b) " + REST,
+        "p = Mul(x, neighbors) b = Mul(twice, half) q = Mul(x, b) " + REST,
+    ),
+    "a number that is implied beside a tensor of it": (
+        "p = Gelu(x) " + BELL.format("roots", "q") + REST,
+        BELL.format("root", "p") + BELL.format("roots", "q") + REST,
     ),
     "zeros of a larger shape": ("y = Identity(x)", "y = Add(x, more_zeros)"),
 }  # fmt: skip

@@ -26,7 +26,7 @@ from isomorph.proof.calls import Meanings
 from isomorph.proof.explanations import explain
 from isomorph.proof.field import FieldArithmetic
 from isomorph.proof.implied_numbers import ImpliedNumbers, rounded
-from isomorph.proof.own_numbers import OwnNumbers
+from isomorph.proof.own_numbers import OwnNumbers, repeated_numbers
 from isomorph.proof.prover import Prover
 from isomorph.proof.side import Side, static_names
 from isomorph.proof.term import NoMeaningError, Term
@@ -57,6 +57,7 @@ class _Facts:
     feeds: Arrays
     values: Mapping[str, Array]
     constants: ConstantValues
+    repeated: tuple[float, ...]
 
     @property
     def graph(self) -> Graph:
@@ -144,7 +145,10 @@ def _facts(handle: ModelHandle, feeds: Arrays) -> _Facts:
     constants = ConstantValues(
         graph, session, place if place.is_file() else None, handle.model.file_stamp
     )
-    return _Facts(handle=handle, meanings=meanings, feeds=feeds, values=values, constants=constants)
+    return _Facts(
+        handle=handle, meanings=meanings, feeds=feeds, values=values, constants=constants,
+        repeated=repeated_numbers(graph.constants, constants.stored_value, values),
+    )  # fmt: skip
 
 
 def _state(graph: Graph) -> Mapping[str, str]:
@@ -184,7 +188,7 @@ def _tried(
     attempt: _Attempt,
 ) -> Proof:
     terms = Terms()
-    numbers = [tuple(_single_numbers(each, each.meanings.implied)) for each in facts]
+    numbers = [(*_single_numbers(each, each.meanings.implied), *each.repeated) for each in facts]
     others = [tuple(_single_numbers(each)) for each in facts]
     implied = [ImpliedNumbers(own=numbers[at], other=others[1 - at]) for at in (0, 1)]
     sides = [_side(facts[at], terms, implied[at], attempt) for at in (0, 1)]
@@ -206,8 +210,11 @@ def _tried(
         for node in probe.graph.nodes:
             yield from probe.spell(node) or ()
 
-    inside = tuple(inner_numbers(second.graph))
-    own = OwnNumbers(second.graph.constants, second.constant, second.values, computed, inside)
+    own = OwnNumbers(
+        second.graph.constants, second.constant, second.values, computed,
+        inside=tuple(inner_numbers(second.graph)), repeated=facts[at].repeated,
+        follows=attempt.expressions,
+    )  # fmt: skip
     second.explained, rerounded = explain(terms, own, stored)
     prover.run()
     outputs = tuple(

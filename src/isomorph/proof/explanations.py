@@ -60,8 +60,15 @@ def explain(
         value = own.read(name) if listed else None
         if value is None:
             continue
-        best = _nearest(np.asarray(value, np.float64), constant.dtype, listed, known)
-        if best is not None and (constant.digest in stored or not own.may_compute(best[0])):
+        plain = np.asarray(value, np.float64)
+        best = _nearest(plain, constant.dtype, listed, known)
+        if best is None:
+            continue
+        bound = known[best[0].id]
+        may_cancel = own.may_compute(best[0]) or (
+            bound is not None and own.has_another(plain, bound, constant.dtype)
+        )
+        if constant.digest in stored or not may_cancel:
             found[name] = best
     return _distinct(terms, constants, found, stored, arranged)
 

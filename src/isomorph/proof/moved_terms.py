@@ -115,9 +115,13 @@ class MovedTerms:
         return found
 
     def constant(self, array: Array, dtype: str) -> Term:
-        """A number or tensor that is given."""
-        stored = dtype if dtype != "bfloat16" else "float32"
+        """A number or tensor that is given; of halves, as float32 where they do not hold it."""
+        stored = dtype if dtype not in ("bfloat16", "float16") else "float32"
         value = np.array(array, stored, order="C", copy=True)
+        if dtype == "float16":
+            with np.errstate(over="ignore"):
+                narrow = value.astype(np.float16)
+            value = narrow if np.array_equal(narrow, value, equal_nan=True) else value
         refuse_nan(value)
         digest = digest_of(value, dtype)
         return self.stored(digest, value.shape, dtype, lambda: value, finite=all_finite(value))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.stated_numbers import LEAST_SIGNIFICANCE
-from isomorph.proof.rounding_bound import bounded
+from isomorph.proof.rounding_bound import bounded, rounding
 from isomorph.proof.term import FLOATS
 
 if TYPE_CHECKING:
@@ -37,6 +37,10 @@ class OwnNumbers:
     terms: Callable[[], Iterable[Term]] = tuple
     inside: Sequence[Array] = ()
     """Further numbers that it stores, in bodies of branches and loops."""
+    repeated: Sequence[float] = ()
+    """The numbers of which whole tensors consist."""
+    follows: bool = False
+    """Whether a copy of a constant among ``values`` is taken for what the constant stands for."""
     _known: dict[int, set[bytes]] = field(default_factory=dict)
     _singles: list[float] | None = None
 
@@ -51,6 +55,27 @@ class OwnNumbers:
         if math.prod(term.shape) == 1 and all(math.prod(each.shape) == 1 for each in leaves):
             return self._computes_near(term)
         return all(_unordered(each.value()) in self._of_size(each.shape) for each in leaves)
+
+    def has_another(self, value: Array, bound: Bounded, dtype: str) -> bool:
+        """Whether this side has further numbers, besides its constants, that may cancel with these.
+
+        ``value`` is a constant that stands for an expression with this bound. What is computed
+        among constants or stored in a body fits the expression, in whatever order; of a single
+        number, it is nearby, or a tensor repeats one that fits.
+        """
+        own, expected = (np.sort(np.asarray(x, np.float64), axis=None) for x in (value, bound[0]))
+        fits = float((bound[1] + rounding(bound[0], bound[1], dtype)).max(initial=0.0))
+        near = LEAST_SIGNIFICANCE * float(np.abs(expected).max(initial=0.0))
+        computed = [*map(np.asarray, self.values.values()), *self.inside]
+        for each in computed:
+            if each.size != own.size or each.dtype.kind != "f":
+                continue
+            found = np.sort(np.asarray(each, np.float64), axis=None)
+            if self.follows and np.array_equal(found, own):
+                continue
+            if not np.abs(found - expected).max(initial=0.0) > (near if own.size == 1 else fits):
+                return True
+        return own.size == 1 and any(abs(x - float(expected[0])) <= fits for x in self.repeated)
 
     def _of_size(self, shape: tuple[int, ...]) -> set[bytes]:
         size = math.prod(shape)
@@ -77,6 +102,26 @@ class OwnNumbers:
             self._singles = list(_single_expressions(self.terms()))
         near = LEAST_SIGNIFICANCE * abs(number)
         return any(math.isnan(each) or abs(each - number) <= near for each in self._singles)
+
+
+def repeated_numbers(
+    constants: Mapping[str, Constant],
+    read: Callable[[str], Array | None],
+    values: Mapping[str, Array],
+) -> tuple[float, ...]:
+    """The numbers of which whole tensors of floats consist, stored or computed."""
+    stored = (
+        read(name)
+        for name, each in constants.items()
+        if each.dtype in FLOATS and math.prod(each.shape) > 1
+    )
+    found: dict[float, None] = {}
+    for each in (*stored, *map(np.asarray, values.values())):
+        if each is not None and each.size > 1 and each.dtype.kind == "f":
+            first = each.reshape(-1)[0]
+            if bool((each == first).all()):
+                found[float(first)] = None
+    return tuple(found)
 
 
 def _single_expressions(terms: Iterable[Term]) -> Iterable[float]:

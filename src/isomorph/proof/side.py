@@ -82,7 +82,9 @@ class Side:
         if name not in self.values:
             return self._stored(name)
         value = np.asarray(self.values[name])
-        return self.terms.constant(value, self._dtype(name, value))
+        dtype = self._dtype(name, value)
+        # What is computed in halves is rounded to them, as what they store is.
+        return self.terms.constant(value.astype(dtype) if dtype == "float16" else value, dtype)
 
     def _dtype(self, name: str, value: Array) -> str:
         declared = self.graph.declared_dtype(name) or str(value.dtype)

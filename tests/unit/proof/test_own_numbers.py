@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from isomorph.core.digest import constant_of
-from isomorph.proof.own_numbers import OwnNumbers
+from isomorph.proof.own_numbers import OwnNumbers, repeated_numbers
 from isomorph.proof.terms import Terms
 
 VECTOR = np.array([1.1, 2.2, 3.3], np.float32)
@@ -44,3 +44,31 @@ def test_a_number_that_cannot_be_bounded_may_be_any(t):
     unknown = t.function("round", (t.number(0.3, "float32"),))
     sixth = t.inverse(t.number(6.0, "float32"))
     assert own(terms=[t.mul(x, unknown)]).may_compute(sixth)
+
+
+def test_further_numbers_that_fit_may_cancel():
+    value, bound = VECTOR.astype(np.float64), (VECTOR.astype(np.float64), np.full(3, 1e-7))
+    near, far = VECTOR + np.float32(1e-7), VECTOR + np.float32(1)
+    assert own(values={"v": near[::-1]}).has_another(value, bound, "float32")
+    assert not own(values={"v": far}).has_another(value, bound, "float32")
+    inside = OwnNumbers({}, lambda _: None, inside=[near])
+    assert inside.has_another(value, bound, "float32")
+
+
+def test_a_copy_counts_unless_it_is_taken_for_the_same():
+    value, bound = VECTOR.astype(np.float64), (VECTOR.astype(np.float64), np.full(3, 1e-7))
+    copies = {"v": VECTOR.reshape(3, 1)}
+    assert own(values=copies).has_another(value, bound, "float32")
+    follows = OwnNumbers({}, lambda _: None, copies, follows=True)
+    assert not follows.has_another(value, bound, "float32")
+
+
+def test_a_tensor_that_repeats_a_single_number_counts():
+    arrays = {"many": np.full(40, 0.25, np.float32), "others": VECTOR}
+    constants = {name: constant_of(name, array) for name, array in arrays.items()}
+    found = repeated_numbers(constants, arrays.__getitem__, {"w": np.full((2, 2), 3.0)})
+    assert found == (0.25, 3.0)
+    numbers = OwnNumbers({}, lambda _: None, repeated=found)
+    for number, expected in ((0.25, True), (0.26, False)):
+        bound = (np.array(number), np.array(0.0))
+        assert numbers.has_another(np.array(number), bound, "float32") == expected

@@ -84,3 +84,13 @@ def test_a_term_that_is_proven_equal_is_replaced_in_what_follows(t):
 def test_what_does_not_fit_is_refused(t, make):
     with pytest.raises(NoMeaningError):
         make(t)
+
+
+def test_a_number_that_halves_do_not_hold_is_kept():
+    terms = Terms()
+    small, none = terms.number(1e-9, "float16"), terms.number(0.0, "float16")
+    assert small is not none
+    assert float(small.value()) == float(np.float32(1e-9))
+    spread = terms.expand(small, (2,))
+    assert spread.value().tolist() == [float(np.float32(1e-9))] * 2
+    assert terms.number(0.5, "float16") is terms.constant(np.array(0.5, np.float16), "float16")
