@@ -88,7 +88,13 @@ def exported_folder(path: Path) -> Any:  # noqa: ANN401
         transformers = require(
             "transformers", extra=EXTRA, needed_for="a folder of config.json and safetensors"
         )
-        return _loaded(transformers, str(names[0]), path, path, use_safetensors=True)
+        kind = getattr(transformers, str(names[0]), None)
+        if kind is None:
+            raise UnreadableModelError(
+                "NOT_A_MODEL", f"transformers has no {names[0]}", file=str(path),
+                fix="install a version of transformers that has it",
+            )  # fmt: skip
+        return _exported(_read(kind, path, path, use_safetensors=True), path)
 
 
 def exported_gguf(path: Path) -> Any:  # noqa: ANN401
@@ -99,36 +105,29 @@ def exported_gguf(path: Path) -> Any:  # noqa: ANN401
         transformers = require("transformers", extra=EXTRA, needed_for="a GGUF file")
         # The bars go to the error stream that transformers found when it was imported.
         transformers.utils.logging.disable_progress_bar()
-        try:
-            config = transformers.AutoConfig.from_pretrained(
-                path.parent, gguf_file=path.name, local_files_only=True
-            )
-            names = transformers.models.auto.modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
-            name = names[config.model_type]
-        except Exception as error:  # readers of foreign files raise whatever they raise
-            raise UnreadableModelError(
-                "NOT_A_MODEL", "transformers cannot read this GGUF file", file=str(path),
-                why=" ".join(str(error).split())[:200],
-                fix="give the model that it was made from",
-            ) from error  # fmt: skip
-        return _loaded(
-            transformers, name, path, path.parent, gguf_file=path.name, dtype=torch.float32
-        )
+        kind, wide = transformers.AutoModelForCausalLM, torch.float32
+        return _exported(_read(kind, path.parent, path, gguf_file=path.name, dtype=wide), path)
 
 
-def _loaded(transformers: Any, name: str, path: Path, folder: Path, **options: Any) -> Any:  # noqa: ANN401
-    """The model of this name from a folder, exported; ``path`` is what an error names."""
-    kind = getattr(transformers, name, None)
-    if kind is None:
-        raise UnreadableModelError(
-            "NOT_A_MODEL", f"transformers has no {name}", file=str(path),
-            fix="install a version of transformers that has it",
-        )  # fmt: skip
+def _read(kind: Any, folder: Path, path: Path, **options: object) -> Any:  # noqa: ANN401
+    """The model that transformers reads from a folder; ``path`` is what an error names."""
     try:
-        model = kind.from_pretrained(folder, local_files_only=True, **options).eval()
+        return kind.from_pretrained(folder, local_files_only=True, **options).eval()
+    except Exception as error:  # readers of foreign files raise whatever they raise
+        raise UnreadableModelError(
+            "NOT_A_MODEL", "transformers cannot read this model", file=str(path),
+            why=" ".join(str(error).split())[:200],
+            fix="see that the file or folder is whole, or give the model that it was made from",
+        ) from error  # fmt: skip
+
+
+def _exported(model: Any, path: Path) -> Any:  # noqa: ANN401
+    """The model as an exported program; a causal one takes and returns its caches."""
+    name = type(model).__name__
+    try:
         with torch.no_grad():
-            return _exported(model, causal=name.endswith(("ForCausalLM", "LMHeadModel")))
-    except Exception as error:  # readers and tracing raise whatever they raise
+            return _traced(model, causal=name.endswith(("ForCausalLM", "LMHeadModel")))
+    except Exception as error:  # tracing raises whatever it meets
         raise UnreadableModelError(
             "NOT_EXPORTABLE", f"torch.export cannot follow {name}", file=str(path),
             why=" ".join(str(error).split())[:200],
@@ -136,7 +135,7 @@ def _loaded(transformers: Any, name: str, path: Path, folder: Path, **options: A
         ) from error  # fmt: skip
 
 
-def _exported(model: Any, *, causal: bool) -> Any:  # noqa: ANN401
+def _traced(model: Any, *, causal: bool) -> Any:  # noqa: ANN401
     free = torch.export.Dim.AUTO
     tokens = torch.arange(_BATCH * _TOKENS).reshape(_BATCH, _TOKENS) % model.config.vocab_size
     rows = {0: free, 1: free}
