@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from isomorph.match.blocked_weights import blocked_differences
+from isomorph.match.blocked_weights import BlockedDifference, blocked_differences
 from isomorph.match.constant_difference import ConstantDifference, Suspect, difference_from
-from isomorph.match.merged_weights import merged_weights
-from isomorph.match.tables import table_differences
+from isomorph.match.merged_weights import MergedWeight, merged_weights
+from isomorph.match.tables import TableDifference, table_differences
 
 if TYPE_CHECKING:
     from isomorph.match.stored_weights import Weights
@@ -20,10 +20,9 @@ def in_blocks(
 ) -> list[ConstantDifference]:
     """Return weights with one scale for each block of which few elements are wrong."""
     return [
-        replace(difference_from(each.weight, each.actual, suspect), store=each.store)
+        replace(_difference(each, "value"), store=each.store)
         for each in blocked_differences(reference, candidate)
         if each.weight.name not in known
-        and (suspect := replace(Suspect.in_place_of(each), evidence=("value",)))
     ]
 
 
@@ -32,10 +31,9 @@ def in_tables(
 ) -> list[ConstantDifference]:
     """Return tables of which few rows are wrong, however each side stores them."""
     return [
-        replace(difference_from(each.weight, each.actual, suspect), missing_rows=each.missing)
+        replace(_difference(each, "value", "structure"), missing_rows=each.missing)
         for each in table_differences(reference, candidate)
         if each.weight.name not in known
-        and (suspect := replace(Suspect.in_place_of(each), evidence=("value", "structure")))
     ]
 
 
@@ -44,7 +42,13 @@ def merged(
 ) -> list[ConstantDifference]:
     """Return weights that are read in place of others that differ in few elements."""
     return [
-        replace(difference_from(each.weight, each.actual, suspect), shared=True)
+        replace(_difference(each, "value"), shared=True)
         for each in merged_weights(reference, candidate, taken)
-        if (suspect := replace(Suspect.in_place_of(each), evidence=("value",)))
     ]
+
+
+def _difference(
+    found: BlockedDifference | TableDifference | MergedWeight, *evidence: str
+) -> ConstantDifference:
+    suspect = replace(Suspect.in_place_of(found), evidence=evidence)
+    return difference_from(found.weight, found.actual, suspect)
