@@ -1,8 +1,18 @@
-"""Limits of the searches for extreme inputs by ``ranges`` and ``stress``; see ``core.limits``."""
+"""Limits of searches for inputs: extreme ones, and ones that show a difference.
+
+See ``core.limits``.
+"""
 
 from __future__ import annotations
 
 from isomorph.core.limits import Limit
+
+OTHER_INPUTS = Limit(
+    most=1 << 24,
+    of="numbers are read and computed on other inputs, where nothing points to a difference",
+    left_out="further inputs on which the models may differ",
+)
+"""Tenths of a second. Beyond: a model is tried on fewer other inputs, a large one on none."""
 
 SPLIT_BOXES = Limit(
     most=64,

@@ -98,10 +98,6 @@ well."""
 OTHER_INPUT_SEEDS = 3
 """Sets of generated inputs on which a constant that differs is tried, each with its own seed."""
 
-OTHER_INPUT_NUMBERS = 1 << 24
-"""Numbers that a model may read and compute on inputs beside the given ones, where nothing points
-to a difference: tenths of a second. A model that is larger is tried on the given inputs alone."""
-
 FEWEST_TRIALS = 6
 """Inputs that are tried for a constant that differs, however large the model is. Beyond as many as
 ``TRIED_WEIGHTS`` allows: the report states that others were not tried."""

@@ -7,7 +7,7 @@ nodes compute: zero divided by anything is zero. A limit or a remainder may be o
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -15,9 +15,10 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus, Skipped
-from isomorph.core.stated_numbers import OTHER_INPUT_NUMBERS
+from isomorph.core.search_limits import OTHER_INPUTS
 from isomorph.localize.input_search import (
     DifferingInput,
+    Trial,
     first_that_differs,
     other_inputs,
 )
@@ -44,7 +45,7 @@ def compared_on_other_inputs(experiment: ConstantExperiment) -> Probed:
     trials = other_inputs(sides[0], terms, ties=False)
     try:
         if not _uniform(sides[0], outputs):
-            trials = islice(trials, OTHER_INPUT_NUMBERS // max(map(_numbers, sides)))
+            trials = _affordable(trials, OTHER_INPUTS.most // max(map(_numbers, sides)))
         shown = first_that_differs(
             trials, sides, outputs, terms, experiment.carry, inside_domain=True
         )
@@ -54,6 +55,16 @@ def compared_on_other_inputs(experiment: ConstantExperiment) -> Probed:
         return Probed()
     found = with_input(_finding(shown), shown.trial, str(shown.wrong[0].candidate_output))
     return Probed(findings=(found,), differs=f"node {found.node!r} differs on other inputs")
+
+
+def _affordable(trials: Iterator[Trial], count: int) -> Iterator[Trial]:
+    """Yield so many inputs; that there are more is noted."""
+    if count == 0:  # to make them costs as well
+        OTHER_INPUTS.reached()
+        return
+    yield from islice(trials, count)
+    if next(trials, None) is not None:
+        OTHER_INPUTS.reached()
 
 
 def _numbers(side: EvaluatedModel) -> int:

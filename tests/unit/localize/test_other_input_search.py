@@ -1,5 +1,7 @@
 """Differences that the given inputs hide."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from onnx import TensorProto
@@ -66,10 +68,26 @@ def test_an_integer_that_the_given_inputs_do_not_reach_is_found(divisor, verdict
         assert any("Mod_d" in each.nodes for each in report.findings)
 
 
-def test_a_large_model_is_not_tried_on_further_inputs(monkeypatch):
-    monkeypatch.setattr(other_input_search, "OTHER_INPUT_NUMBERS", 0)
+@pytest.mark.parametrize("most", [0, 1 << 10])
+def test_a_large_model_is_tried_on_few_further_inputs_or_none_and_the_report_says_so(
+    monkeypatch, most
+):
+    few = replace(other_input_search.OTHER_INPUTS, most=most)
+    monkeypatch.setattr(other_input_search, "OTHER_INPUTS", few)
     report = isomorph.check(
         remainder(3, decomposed=False), remainder(6, decomposed=True),
         inputs={"x": np.linspace(-1, 2, 16, dtype=F32).reshape(2, 8)}, in_process=True,
     )  # fmt: skip
-    assert report.verdict is isomorph.Verdict.EQUIVALENT
+    listed = [each for each in report.skipped if each.what == few.left_out]
+    assert bool(listed) == (report.verdict is isomorph.Verdict.EQUIVALENT)
+    if most == 0:
+        assert report.verdict is isomorph.Verdict.EQUIVALENT
+
+
+def test_a_small_model_is_tried_on_all_of_them():
+    report = isomorph.check(
+        remainder(3, decomposed=False), remainder(3, decomposed=True),
+        inputs={"x": np.linspace(-1, 2, 16, dtype=F32).reshape(2, 8)}, in_process=True,
+    )  # fmt: skip
+    left_out = other_input_search.OTHER_INPUTS.left_out
+    assert left_out not in [each.what for each in report.skipped]
