@@ -169,7 +169,7 @@ def _refuse_without_decoder(
         )  # fmt: skip
 
 
-def _refuse_without_pair(options: CheckOptions, candidate: Any) -> None:  # noqa: ANN401
+def _refuse_without_pair(options: CheckOptions, candidate: object) -> None:
     """Raise a ``UsageError`` where there are no two graphs of one step to prove equal."""
     if candidate is None:
         raise UsageError("BAD_OPTION", "--prove compares two models, and one is given")

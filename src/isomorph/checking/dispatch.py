@@ -75,7 +75,7 @@ def run_check(
     return check_pair(left, right, given, options)
 
 
-def _is_recorded(source: Any) -> bool:  # noqa: ANN401
+def _is_recorded(source: object) -> bool:
     return isinstance(source, (str, Path)) and source_kind(str(source)) == "recorded"
 
 

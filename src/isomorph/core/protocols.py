@@ -213,7 +213,7 @@ class HasSwitches(Protocol):
 class SetsPrecision(Protocol):
     """The ability of a runtime to compute in a narrower float type than a model declares."""
 
-    def asked_type(self, settings: Mapping[str, str]) -> str:
+    def requested_dtype(self, settings: Mapping[str, str]) -> str:
         """The type that these settings ask for; empty where they leave it to model or runtime."""
         ...
 

@@ -60,7 +60,7 @@ class Noise:
     ``quantizers``: every quantizer becomes the identity plus the rounding of an ideal min/max
     quantizer of the same width and granularity: the loss that the width itself intends.
     ``scale`` multiplies the rounding of operations: what even a wider disturbance leaves alone,
-    rounding does not reach. ``computed_in``: a float type that a run computes in instead of wider
+    rounding does not reach. ``run_dtype``: a float type that a run computes in instead of wider
     declared ones; inputs, constants and results round to it. ``tied``: equal results of one
     elementwise operation are disturbed alike, as its rounding is a function of the result.
     """
@@ -71,7 +71,7 @@ class Noise:
     attributes: bool = False
     quantizers: bool = False
     scale: float = 1.0
-    computed_in: str = ""
+    run_dtype: str = ""
     tied: bool = False
 
 

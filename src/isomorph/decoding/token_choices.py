@@ -12,7 +12,7 @@ from isomorph.core.decoding_limits import TOP_K
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.decoding.rollout import last_scores
-from isomorph.measure.pair_evidence import narrower_run
+from isomorph.measure.pair_evidence import narrower_run_dtype
 from isomorph.measure.precision import lower_precision
 from isomorph.measure.spread import FALSE_ALARM, merged, student
 
@@ -81,7 +81,7 @@ def rounding_of_difference(
     def allowed(row: int, one: int, other: int) -> float | None:
         spreads = [_at(side.rounding(), name) for side, name in zip(sides, names, strict=True)]
         # A candidate of lower precision may have any noise: a tie is one of the reference.
-        lossy = lower_precision(*(side.model.graph for side in sides)) or narrower_run(*sides)
+        lossy = lower_precision(*(side.model.graph for side in sides)) or narrower_run_dtype(*sides)
         both = spreads[0] if lossy else merged(*spreads)
         if both is None or both.deviation is None:
             return None

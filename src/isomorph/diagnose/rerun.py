@@ -120,7 +120,7 @@ class Reruns:
     def _spreads(self) -> Mapping[str, Spread | None] | None:
         """The budget of a right run against the oracle, as the verdict uses it."""
         rounding = self._evaluated.rounding()
-        lossy = widths(self._evaluated.model.graph) or self._evaluated.computed_in
+        lossy = widths(self._evaluated.model.graph) or self._evaluated.run_dtype
         if isinstance(rounding, IsomorphError) or not lossy:
             return None if isinstance(rounding, IsomorphError) else rounding
         loss = self._evaluated.execution_loss()

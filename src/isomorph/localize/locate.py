@@ -109,7 +109,7 @@ def locate_execution(candidate: EvaluatedModel, outputs: Sequence[str]) -> Locat
     cutting the graph does not change what the runtime does.
     """
     candidate.settle()
-    noise = Noise(seed=candidate.seed, rounding=True, computed_in=candidate.computed_in)
+    noise = Noise(seed=candidate.seed, rounding=True, run_dtype=candidate.run_dtype)
     oracle = _capture(candidate, candidate.oracle(), noise)
     run = _capture(candidate, candidate.runtime(), None)
     matcher = match_captures(oracle, run)

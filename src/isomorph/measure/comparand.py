@@ -21,7 +21,7 @@ class Comparand(Protocol):
     @property
     def isolated(self) -> bool: ...  # noqa: D102
     @property
-    def computed_in(self) -> str: ...  # noqa: D102
+    def run_dtype(self) -> str: ...  # noqa: D102
     def pending(self, *, rounding: bool = True) -> bool: ...  # noqa: D102
     def runtime_outputs(self) -> Mapping[str, Array] | IsomorphError: ...  # noqa: D102
     def unoptimized_outputs(self) -> Mapping[str, Array] | IsomorphError: ...  # noqa: D102

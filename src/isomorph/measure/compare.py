@@ -36,7 +36,7 @@ from isomorph.measure.pair_evidence import (
     evidence_of,
     intended_between,
     moved_spread,
-    narrower_run,
+    narrower_run_dtype,
 )
 from isomorph.measure.parallel import evaluate_all, evaluate_tails
 from isomorph.measure.precision import jumps, lower_precision, quantized
@@ -330,7 +330,7 @@ def _judge_once(
         dtype=dtype_of(ref, cand),
         false_alarm=terms.false_alarm,
         lossy=bool(lower_precision(reference.model.graph, candidate.model.graph)),
-        run_type=narrower_run(reference, candidate),
+        run_dtype=narrower_run_dtype(reference, candidate),
         quantized=quantized(reference.model.graph) or quantized(candidate.model.graph),
         budget=terms.budget(left, right),
         allowance=None

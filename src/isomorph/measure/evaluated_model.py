@@ -101,9 +101,9 @@ class EvaluatedModel:
         return self.handle is not None and self.handle.host.isolation == "process"
 
     @property
-    def computed_in(self) -> str:
+    def run_dtype(self) -> str:
         """The narrower float type that its run was set to; empty where it was set to none."""
-        return self.handle.asked_type if self.handle is not None else ""
+        return self.handle.requested_dtype if self.handle is not None else ""
 
     def has_tail(self) -> bool:
         """Whether noise only adds up in its graph, so that its tail is drawn alone."""
@@ -224,7 +224,7 @@ class EvaluatedModel:
     def _loss(self, seed: int, constants: tuple[str, ...] = ()) -> Noise:
         return Noise(
             seed=self.seed + seed, rounding=True, constants=constants, quantizers=True,
-            computed_in=self.computed_in,
+            run_dtype=self.run_dtype,
         )  # fmt: skip
 
     def draw_more(self, draws: int, *, allowance: bool = True) -> bool:
@@ -328,7 +328,7 @@ class EvaluatedModel:
             if tail is not None and 8 * tail.entering > share_of_memory(TAIL_ENTRY_BYTES):
                 tail = None
             uneven = tail is not None and (
-                jumps(graph) or widths(graph) or decisions(graph) or self.computed_in
+                jumps(graph) or widths(graph) or decisions(graph) or self.run_dtype
             )
             self._kept["tail of the graph"] = None if uneven else tail
         return cast("Tail | None", self._kept["tail of the graph"])

@@ -57,9 +57,9 @@ class EvaluatedTail:
         return rounding and (drawn is None or drawn.drawn < self.draws)
 
     @property
-    def computed_in(self) -> str:
+    def run_dtype(self) -> str:
         """As of the whole model."""
-        return self.whole.computed_in
+        return self.whole.run_dtype
 
     def runtime_outputs(self) -> Mapping[str, Array] | IsomorphError:
         """Return the outputs of the runtime, as deployed."""

@@ -46,7 +46,7 @@ def first_bad_tensors(evaluated: EvaluatedModel, false_alarm: float) -> Iterator
 def _beyond_budget(evaluated: EvaluatedModel, run: Mapping[str, Array], false_alarm: float) -> bool:
     expected = evaluated.oracle_outputs()
     # A run that was set to a narrower type may lose what that type loses.
-    narrow = bool(evaluated.computed_in)
+    narrow = bool(evaluated.run_dtype)
     rounding = evaluated.execution_loss() if narrow else evaluated.rounding()
     if isinstance(expected, IsomorphError) or isinstance(rounding, IsomorphError):
         return False
@@ -64,7 +64,7 @@ def _walk(
     run = evaluated.runtime().run(evaluated.feeds, names)
     oracle = evaluated.oracle()
     oracle_outputs = oracle.run(evaluated.feeds, names)
-    noise = Noise(seed=evaluated.seed, rounding=True, computed_in=evaluated.computed_in)
+    noise = Noise(seed=evaluated.seed, rounding=True, run_dtype=evaluated.run_dtype)
     spread = spreads(oracle, evaluated.feeds, oracle_outputs, noise) if astray else {}
     for node in nodes:
         for name in node.outputs:

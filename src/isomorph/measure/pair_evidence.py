@@ -35,10 +35,10 @@ def evidence_of(evaluated: Comparand, name: str) -> Evidence:
     )
 
 
-def narrower_run(reference: Comparand, candidate: Comparand) -> str:
+def narrower_run_dtype(reference: Comparand, candidate: Comparand) -> str:
     """Return the type that the candidate's run was set to, if it is narrower than the other's."""
-    narrower = unit_roundoff(candidate.computed_in) > unit_roundoff(reference.computed_in)
-    return candidate.computed_in if narrower else ""
+    narrower = unit_roundoff(candidate.run_dtype) > unit_roundoff(reference.run_dtype)
+    return candidate.run_dtype if narrower else ""
 
 
 def execution_spread(evaluated: Comparand, name: str) -> Spread | None:
@@ -47,7 +47,7 @@ def execution_spread(evaluated: Comparand, name: str) -> Spread | None:
 
 
 def _with_loss(evaluated: Comparand, name: str, rounding: Spread | None) -> Spread | None:
-    if rounding is None or not (widths(evaluated.model.graph) or evaluated.computed_in):
+    if rounding is None or not (widths(evaluated.model.graph) or evaluated.run_dtype):
         return rounding
     return merged(rounding, _at(evaluated.execution_loss(), name))
 

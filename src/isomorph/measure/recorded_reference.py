@@ -90,7 +90,7 @@ class RecordedValues:
         return self.evaluated is not None and self.evaluated.pending(rounding=rounding)
 
     @property
-    def computed_in(self) -> str:
+    def run_dtype(self) -> str:
         """Nothing: neither a recording nor an oracle was set to a narrower type."""
         return ""
 

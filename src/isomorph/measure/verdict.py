@@ -66,7 +66,7 @@ class Question:
     dtype: str
     false_alarm: float
     lossy: bool = False
-    run_type: str = ""
+    run_dtype: str = ""
     """The narrower float type that the candidate's run was set to; what it loses is declared."""
     quantized: bool = False
     """Whether either graph quantizes between its inputs and its outputs."""
@@ -350,7 +350,7 @@ def _decide_same_meaning(errors: _Errors) -> tuple[Verdict, str]:
     if errors.translation is None:
         errors.measure_translation()
     # The loss of a run that was set to a narrower type is declared, and the run still another one.
-    dtype = errors.question.run_type
+    dtype = errors.question.run_dtype
     if _within(errors.in_wider_type() if dtype else errors.observed):
         return Verdict.EQUIVALENT, SAME
     if not _within(errors.execution_candidate):

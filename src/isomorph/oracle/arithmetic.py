@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from isomorph.oracle.dtypes import HALVES, is_float
-from isomorph.oracle.noise import NO_NOISE, computed_type, generator
+from isomorph.oracle.noise import NO_NOISE, dtype_in_run, generator
 from isomorph.oracle.rounded_constants import rounded_again
 from isomorph.oracle.rounding_rules import disturbed_attributes, stored_noise
 from isomorph.oracle.step import STILL, WIDE
@@ -82,7 +82,7 @@ class NoisyArithmetic:
             call = replace(call, attributes=disturbed_attributes(call.attributes, random))
         if source is None:
             return step.compute(call, step.operands(inputs, WIDE, NO_NOISE))
-        dtype = computed_type(call.dtype, noise)
+        dtype = dtype_in_run(call.dtype, noise)
         unit = step.unit(dtype) if noise.rounding else 0.0
         source.enter(call.site, unit)
         arrays = step.operands(inputs, WIDE, source)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isomorph.oracle.dtypes import numpy_dtype
-from isomorph.oracle.noise import PIECE, in_parts, spread_evenly, unit_roundoff
+from isomorph.oracle.noise import PIECE, disturb_in_parts, spread_evenly, unit_roundoff
 
 Array = NDArray[Any]
 
@@ -28,7 +28,9 @@ _NORMAL = {"float16": (2.0**-14, 65504.0), "bfloat16": (2.0**-126, (2.0 - 2.0**-
 """Their smallest and largest normal numbers."""
 
 
-def kept(values: Array, dtype: str, random: np.random.Generator, scale: float = 1.0) -> Array:
+def disturbed_by_storage(
+    values: Array, dtype: str, random: np.random.Generator, scale: float = 1.0
+) -> Array:
     """Return real numbers after being kept in ``dtype``, moved by up to ``scale`` roundings.
 
     Rounding may end at zero and never beyond it: a root or a logarithm may follow.
@@ -44,7 +46,7 @@ def kept(values: Array, dtype: str, random: np.random.Generator, scale: float = 
                 piece = slice(start, min(start + PIECE, last))
                 _move_piece(flat[piece], dtype, own, scale, into[piece])
 
-    in_parts(random, flat.size, move)
+    disturb_in_parts(random, flat.size, move)
     return moved.reshape(np.shape(values)).astype(values.dtype, copy=False)
 
 

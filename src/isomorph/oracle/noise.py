@@ -46,11 +46,10 @@ def unit_roundoff(dtype: str | None) -> float:
     return UNIT_ROUNDOFF.get(dtype or "", 0.0)
 
 
-def computed_type(dtype: str | None, noise: Noise | None) -> str | None:
+def dtype_in_run(dtype: str | None, noise: Noise | None) -> str | None:
     """The type that a run computes in where this one is declared: it may ask for a narrower."""
-    asked = noise.computed_in if noise is not None else ""
-    declared = unit_roundoff(dtype)
-    return asked if 0.0 < declared < unit_roundoff(asked) else dtype
+    narrow = noise.run_dtype if noise is not None else ""
+    return narrow if 0.0 < unit_roundoff(dtype) < unit_roundoff(narrow) else dtype
 
 
 def least_rounding(dtype: str | None) -> float:
@@ -277,7 +276,7 @@ class Rounding:
                     step = self._steps(random, own, sizes(own, *others))
                     np.add(own, step, out=into[piece], casting="same_kind")
 
-            in_parts(self.random, y.size, disturb)
+            disturb_in_parts(self.random, y.size, disturb)
             return moved
 
     def _steps(self, random: np.random.Generator, own: Array, size: Array) -> Array:
@@ -339,7 +338,7 @@ def even_steps(words: Array, deviation: float) -> Array:
     return numbers
 
 
-def in_parts(
+def disturb_in_parts(
     random: np.random.Generator,
     count: int,
     disturb: Callable[[int, int, np.random.Generator], None],

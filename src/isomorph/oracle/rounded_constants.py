@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isomorph.oracle.dtypes import is_float
-from isomorph.oracle.narrow_storage import kept
+from isomorph.oracle.narrow_storage import disturbed_by_storage
 from isomorph.oracle.noise import (
-    computed_type,
+    dtype_in_run,
     generator,
     least_rounding,
     spread_evenly,
@@ -49,7 +49,7 @@ def rounded_again(name: str, constant: EvalValue, noise: Noise | None) -> EvalVa
         return constant
     if not is_float(constant.dtype) or not isinstance(constant.data, np.ndarray):
         return constant
-    narrow = computed_type(constant.dtype, noise)
+    narrow = dtype_in_run(constant.dtype, noise)
     moved: Displacement
     if narrow != constant.dtype:
         moved = _Narrowed(constant.data, str(narrow), noise.seed, name)
@@ -103,13 +103,13 @@ def narrowing_shifts(values: Array, dtype: str, random: np.random.Generator) -> 
     """Return how far keeping numbers in ``dtype`` may move each; not at all where they fit it."""
     wide = lifted(values)
     with np.errstate(invalid="ignore"):
-        shifts = kept(wide, dtype, random) - wide
+        shifts = disturbed_by_storage(wide, dtype, random) - wide
     return np.asarray(np.where(np.isfinite(shifts), shifts, 0.0))
 
 
-def fed_to_run(feeds: Arrays, noise: Noise | None) -> Arrays:
+def rounded_feeds(feeds: Arrays, noise: Noise | None) -> Arrays:
     """The fed tensors, moved as a run in a narrower type rounds them."""
-    if noise is None or not noise.computed_in:
+    if noise is None or not noise.run_dtype:
         return feeds
     return {name: _kept(name, value, noise) for name, value in feeds.items()}
 
@@ -117,7 +117,7 @@ def fed_to_run(feeds: Arrays, noise: Noise | None) -> Arrays:
 def _kept(name: str, value: Value, noise: Noise) -> Value:
     if not isinstance(value, np.ndarray) or value.dtype not in (np.float32, np.float64):
         return value
-    shifts = narrowing_shifts(value, noise.computed_in, generator(noise.seed, ("fed", name)))
+    shifts = narrowing_shifts(value, noise.run_dtype, generator(noise.seed, ("fed", name)))
     return np.asarray(value + shifts)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from isomorph.oracle.dtypes import HALVES, is_float
-from isomorph.oracle.narrow_storage import kept
+from isomorph.oracle.narrow_storage import disturbed_by_storage
 from isomorph.oracle.noise import Array, NoiseSource, unit_roundoff
 
 ATTRIBUTE_UNIT = 2.0**-24
@@ -39,7 +39,7 @@ def stored_noise(
     """
     if not is_real(value):
         return value
-    return kept(value, str(dtype), noise.random, steps * noise.scale)
+    return disturbed_by_storage(value, str(dtype), noise.random, steps * noise.scale)
 
 
 def own_noise(value: Any, noise: NoiseSource) -> Any:  # noqa: ANN401

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from isomorph.core.protocols import Differentiates
 from isomorph.core.trace import Capabilities, Environment, Noise
-from isomorph.oracle.rounded_constants import fed_to_run
+from isomorph.oracle.rounded_constants import rounded_feeds
 from isomorph.store.spill import SpillingTensors
 
 if TYPE_CHECKING:
@@ -54,14 +54,14 @@ class OracleSession:
         memory for fetched tensors is returned in files.
         """
         keeper = SpillingTensors()
-        feeds = fed_to_run(feeds, noise)
+        feeds = rounded_feeds(feeds, noise)
         return self._evaluator.run(feeds, fetch, noise, lambda _, value: keeper.keep(value))
 
     def hand_over(
         self, feeds: Arrays, fetch: Sequence[str], use: Use, *, noise: Noise | None = None
     ) -> None:
         """Like ``run``, but nothing is kept: each tensor is used as soon as it is computed."""
-        self._evaluator.run(fed_to_run(feeds, noise), fetch, noise, use)
+        self._evaluator.run(rounded_feeds(feeds, noise), fetch, noise, use)
 
     def gradients(
         self, feeds: Mapping[str, Array], weights: Mapping[str, Array]

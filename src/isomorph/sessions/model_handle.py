@@ -100,12 +100,12 @@ class ModelHandle:
         return bool(off) and all(settings[key] == value for key, value in off.items())
 
     @property
-    def asked_type(self) -> str:
+    def requested_dtype(self) -> str:
         """The narrower float type that its settings ask the runtime to compute in, if any."""
         runtime = registry.runtime(self.runtime)
         if not isinstance(runtime, SetsPrecision):
             return ""
-        return runtime.asked_type(completed(self.runtime, self.settings))
+        return runtime.requested_dtype(completed(self.runtime, self.settings))
 
     def oracle(self) -> Session:
         """The model in float64."""

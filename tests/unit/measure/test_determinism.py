@@ -28,7 +28,7 @@ def _subject(again, *, op="Relu", rounding=ROUNDING, once=ONE):
     }
     return SimpleNamespace(
         model=SimpleNamespace(graph=graph),
-        computed_in="",
+        run_dtype="",
         rounding=lambda: rounding,
         **{name: lambda value=value: value for name, value in values.items()},
     )

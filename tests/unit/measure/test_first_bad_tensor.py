@@ -47,7 +47,7 @@ def evaluated(altered=None, **more):
         model=SimpleNamespace(graph=CHAIN),
         feeds=feeds,
         seed=0,
-        computed_in="",
+        run_dtype="",
         oracle=lambda: oracle,
         runtime=lambda: runtime,
         runtime_outputs=lambda: runtime.run(feeds, ["y"]),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from isomorph.oracle.dtypes import numpy_dtype
-from isomorph.oracle.narrow_storage import _fits, kept
+from isomorph.oracle.narrow_storage import _fits, disturbed_by_storage
 from isomorph.oracle.noise import unit_roundoff
 
 TYPES = ("float16", "bfloat16", "float8_e4m3fn", "float8_e5m2")
@@ -31,7 +31,7 @@ def test_what_fits_is_what_the_type_holds(dtype, values):
 @pytest.mark.parametrize("dtype", TYPES)
 @given(values=arrays(np.float64, 24, elements=st.floats(-400, 400)), seed=st.integers(0, 99))
 def test_the_others_move_by_up_to_one_rounding(dtype, values, seed):
-    moved = kept(values, dtype, np.random.default_rng(seed))
+    moved = disturbed_by_storage(values, dtype, np.random.default_rng(seed))
     with np.errstate(all="ignore"):
         stored = values.astype(numpy_dtype(dtype)).astype(np.float64)
     same = stored == values
@@ -45,7 +45,9 @@ def test_the_others_move_by_up_to_one_rounding(dtype, values, seed):
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_they_are_spread_evenly_over_the_rounding(dtype):
     values = np.full(200_000, 1.0 + unit_roundoff(dtype) / 3)
-    errors = (kept(values, dtype, np.random.default_rng(1)) - values) / unit_roundoff(dtype)
+    errors = (
+        disturbed_by_storage(values, dtype, np.random.default_rng(1)) - values
+    ) / unit_roundoff(dtype)
     # The unit of a number a little above 1 is that of 1; the number itself is a hair larger.
     assert abs(errors.mean()) < 0.01
     assert abs(errors.std() - np.sqrt(1 / 3)) < 0.01
@@ -55,9 +57,14 @@ def test_they_are_spread_evenly_over_the_rounding(dtype):
 def test_wider_noise_moves_farther():
     values = np.full(1000, 0.1)
     random = np.random.default_rng
-    plain, wide = (kept(values, "float16", random(0), scale) - values for scale in (1.0, 8.0))
+    plain, wide = (
+        disturbed_by_storage(values, "float16", random(0), scale) - values for scale in (1.0, 8.0)
+    )
     assert np.allclose(wide, 8.0 * plain, rtol=1e-6, atol=1e-12)
 
 
 def test_the_type_of_the_array_stays():
-    assert kept(np.float32([0.1, 0.5]), "float16", np.random.default_rng(0)).dtype == np.float32
+    assert (
+        disturbed_by_storage(np.float32([0.1, 0.5]), "float16", np.random.default_rng(0)).dtype
+        == np.float32
+    )

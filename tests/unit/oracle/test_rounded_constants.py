@@ -11,10 +11,10 @@ from hypothesis.extra.numpy import arrays
 from isomorph.core.trace import Noise
 from isomorph.oracle.noise import least_rounding, spread_evenly, unit_roundoff
 from isomorph.oracle.rounded_constants import (
-    fed_to_run,
     move_by_rounding,
     narrowing_shifts,
     rounded_again,
+    rounded_feeds,
     rounding_shifts,
     stands_for_itself,
 )
@@ -160,7 +160,7 @@ def test_noise_has_the_deviation_that_was_asked_for_and_moves_everything(deviati
     assert abs(np.corrcoef(steps[:-1], steps[1:])[0, 1]) < 0.02
 
 
-NARROW_RUN = Noise(seed=3, rounding=True, computed_in="bfloat16")
+NARROW_RUN = Noise(seed=3, rounding=True, run_dtype="bfloat16")
 
 
 def test_a_run_in_a_narrow_type_moves_every_constant_that_does_not_fit_it():
@@ -168,7 +168,7 @@ def test_a_run_in_a_narrow_type_moves_every_constant_that_does_not_fit_it():
     moved = rounded_again("other", EvalValue(values, constant=True), NARROW_RUN)
     assert (moved.wide() != values).tolist() == [False, False, True, True]
     narrow = EvalValue(values.astype("float16"), dtype="float16", constant=True)
-    coarser = Noise(seed=3, rounding=True, computed_in="float16")
+    coarser = Noise(seed=3, rounding=True, run_dtype="float16")
     assert np.array_equal(rounded_again("other", narrow, coarser).wide(), narrow.wide())
 
 
@@ -182,7 +182,7 @@ def test_keeping_numbers_in_a_type_moves_none_beyond_its_rounding(values):
 
 def test_what_is_fed_to_such_a_run_is_rounded_as_well():
     feeds = {"x": np.float32([0.1, 0.5]), "ids": np.array([1, 2])}
-    assert fed_to_run(feeds, NOISE) is feeds
-    fed = fed_to_run(feeds, NARROW_RUN)
+    assert rounded_feeds(feeds, NOISE) is feeds
+    fed = rounded_feeds(feeds, NARROW_RUN)
     assert (fed["x"] != feeds["x"]).tolist() == [True, False]
     assert fed["ids"] is feeds["ids"]

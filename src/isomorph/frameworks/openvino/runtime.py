@@ -36,7 +36,7 @@ class OpenvinoRuntime:
     plain: Mapping[str, str] = {}
     switches = (Switch(name="full precision", settings={"precision": "f32"}, kind="precision"),)
 
-    def asked_type(self, settings: Mapping[str, str]) -> str:
+    def requested_dtype(self, settings: Mapping[str, str]) -> str:
         """The type of the precision hint, where that is narrower than float32."""
         return _NARROW.get(settings["precision"], "")
 

@@ -31,7 +31,7 @@ from isomorph.frameworks.pytorch.op_noise import disturbed, rounds_nothing, stor
 from isomorph.frameworks.pytorch.operand_devices import call_on_one_device
 from isomorph.frameworks.pytorch.program import Program, Step, replace_refs
 from isomorph.frameworks.pytorch.weight_cache import LiftedWeights
-from isomorph.oracle.noise import UNIT_ROUNDOFF, computed_type, generator, unit_roundoff
+from isomorph.oracle.noise import UNIT_ROUNDOFF, dtype_in_run, generator, unit_roundoff
 from isomorph.oracle.plan import Planner
 from isomorph.oracle.rounded_constants import move_by_rounding, narrowing_shifts
 from isomorph.oracle.tied_noise import rounding_of
@@ -71,7 +71,7 @@ class OracleRun:
         """
         named = self.noise.constants if self.noise else ()
         constants = self.weights.constants
-        if self.noise is not None and self.noise.computed_in:
+        if self.noise is not None and self.noise.run_dtype:
             named = tuple(constants)
         self.shaken = frozenset(
             name
@@ -88,7 +88,7 @@ class OracleRun:
         # NumPy has no narrower types than float16; float64 holds their numbers as they are.
         stored = value.detach() if value.dtype in _NUMPY_FLOATS else changed
         changed = changed.contiguous()
-        narrow = computed_type(dtype_name(value.dtype), self.noise)
+        narrow = dtype_in_run(dtype_name(value.dtype), self.noise)
         if narrow != dtype_name(value.dtype):
             changed += torch.from_numpy(narrowing_shifts(changed.numpy(), str(narrow), random))
             return changed
@@ -209,7 +209,7 @@ class OracleRun:
         """The type that the run computes in, where it was asked for a narrower one."""
         if declared not in FLOATS:
             return declared
-        name = computed_type(dtype_name(declared), self.noise)
+        name = dtype_in_run(dtype_name(declared), self.noise)
         return getattr(torch, str(name)) if name != dtype_name(declared) else declared
 
     def _width(

@@ -24,7 +24,7 @@ from isomorph.frameworks.pytorch.program import Step, operator_name, plain_word
 from isomorph.frameworks.pytorch.recurrent import RECURRENT, Array
 from isomorph.frameworks.pytorch.rounding_classes import EXACT, SUMS
 from isomorph.frameworks.pytorch.sum_noise import disturbed_sum
-from isomorph.oracle.narrow_storage import kept
+from isomorph.oracle.narrow_storage import disturbed_by_storage
 from isomorph.oracle.noise import NoiseSource
 
 
@@ -84,7 +84,7 @@ def stored(result: Any, dtype: torch.dtype, random: np.random.Generator) -> Any:
 
 
 def _kept(value: torch.Tensor, dtype: torch.dtype, random: np.random.Generator) -> Array:
-    return kept(array(value), str(dtype_name(dtype)), random)
+    return disturbed_by_storage(array(value), str(dtype_name(dtype)), random)
 
 
 class StoredAtEachStep:

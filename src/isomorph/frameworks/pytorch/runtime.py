@@ -44,7 +44,7 @@ class PytorchRuntime:
         Switch(name="TF32 off", settings={"tf32": "no"}, kind="precision"),
     )
 
-    def asked_type(self, settings: Mapping[str, str]) -> str:
+    def requested_dtype(self, settings: Mapping[str, str]) -> str:
         """The type of ``dtype``, where that is narrower than float32."""
         return settings["dtype"] if settings["dtype"] in _NARROW else ""
 
