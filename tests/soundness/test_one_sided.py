@@ -53,6 +53,8 @@ def test_an_input_that_only_the_candidate_reads_is_found():
 def test_the_given_inputs_alone_decide_where_only_they_count():
     given = says(masked(read=True), masked(read=False), EVERYTHING, only_given=True)
     assert given[0] == "equivalent"
+    assert "function" not in given[1].reason, "it is another one, and a finding says so"
+    assert [each.code for each in given[1].findings] == ["LATENT"]
 
 
 def lengths(*, read):

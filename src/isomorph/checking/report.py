@@ -86,6 +86,13 @@ def _closing_findings(summary: Summary, handles: Sequence[ModelHandle]) -> Outco
     return Outcome(findings=tuple(findings), claims=tuple(claims))
 
 
+def _reason(summary: Summary, *, only_given: bool) -> str:
+    """Why the verdict is what it is; inputs alone do not show that two functions are the same."""
+    if only_given and summary.verdict is Verdict.EQUIVALENT:
+        return "the outputs agree within rounding; other inputs were not asked about"
+    return summary.reason
+
+
 def report_so_far(log: CheckLog, handles: Sequence[ModelHandle]) -> Report:
     """What is known by now, without measuring anything more."""
     summary, options = log.summary, log.options
@@ -95,7 +102,7 @@ def report_so_far(log: CheckLog, handles: Sequence[ModelHandle]) -> Report:
         hit.append(_LEFT_OUT)
     return Report(
         verdict=summary.verdict,
-        reason=summary.reason,
+        reason=_reason(summary, only_given=options.only_given),
         only_given=options.only_given,
         quick=options.quick,
         command="check",

@@ -84,7 +84,7 @@ def budgets(words: Sequence[str] | None) -> dict[str, float]:
         except ValueError:
             value = math.nan
         if not is_budget(value) or name in stated:
-            raise _bad("--budget", word, "a number, or OUTPUT=NUMBER, each output once")
+            raise _bad("--budget", word, "a number from 0 on, or OUTPUT=NUMBER, each output once")
         stated[name] = value
     return stated
 
