@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from isomorph.proof.term import NoMeaningError, Term
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.proof.terms import Terms
+
+Reflection = Literal["reflect", "symmetric"]
+"""NumPy's modes of a border that repeats the tensor; the first one leaves out the edge itself."""
 
 
 def squeezed(t: Terms, x: Term, axes: Sequence[int]) -> Term:
@@ -100,7 +103,7 @@ def bordered(t: Terms, x: Term, widths: Array, fill: Term | None) -> Term:
     return t.pad(x, rows[:, 0].tolist(), rows[:, 1].tolist(), value)
 
 
-def mirrored(t: Terms, x: Term, widths: Array, mode: str) -> Term:
+def mirrored(t: Terms, x: Term, widths: Array, mode: Reflection) -> Term:
     """With a border of its own reflection, by NumPy's ``reflect`` or ``symmetric``."""
     rows = np.asarray(widths, np.int64).reshape(-1, 2)
     least = 1 if mode == "reflect" else 0
@@ -108,7 +111,7 @@ def mirrored(t: Terms, x: Term, widths: Array, mode: str) -> Term:
         if min(low, high) < 0 or max(low, high) > x.shape[axis] - least:
             raise NoMeaningError("a reflection that is wider than its tensor")
         if low or high:
-            x = t.take(x, axis, np.pad(np.arange(x.shape[axis]), (low, high), mode=mode))  # type: ignore[call-overload]
+            x = t.take(x, axis, np.pad(np.arange(x.shape[axis]), (low, high), mode=mode))
     return x
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from isomorph.proof import shared_movement as shared
 from isomorph.proof import spelled_windows as spell
 from isomorph.proof import spelling
-from isomorph.proof.spelled_resize import repeated_along, resize_bilinear
 from isomorph.proof.term import NoMeaningError, Term
 
 if TYPE_CHECKING:
@@ -24,9 +23,7 @@ def _last(call: Call) -> bool:
 
 
 def _image(call: Call, place: int = 0) -> Term:
-    x = call.x(place)
-    if x.rank != 4 or not x.is_float:
-        raise NoMeaningError(f"an image of {x.dtype} with {x.rank} axes")
+    x = shared.image(call, place)
     return spell.channels_first(call.terms, x) if _last(call) else x
 
 
@@ -166,34 +163,9 @@ def _batch_norm(call: Call) -> Sequence[Term]:
     return (*_result(call, y), *further)
 
 
-def _resize_bilinear(call: Call) -> Sequence[Term]:
-    call.only(2)
-    t, x, sizes = call.terms, call.x(), call.ints(1)
-    if x.rank != 4 or not x.is_float:
-        raise NoMeaningError(f"an image of {x.dtype} with {x.rank} axes")
-    x = spell.channels_first(t, x)
-    corners, halves = bool(call.needs("align_corners")), bool(call.needs("half_pixel_centers"))
-    for axis, size in zip((2, 3), sizes, strict=True):
-        x = resize_bilinear(t, x, axis, size, corners=corners, halves=halves)
-    return (spell.channels_last(t, x),)
-
-
-def _resize_nearest(call: Call) -> Sequence[Term]:
-    call.only(2)
-    call.refuse("align_corners", False)
-    call.needs("half_pixel_centers")
-    t, x, sizes = call.terms, call.x(), call.ints(1)
-    if x.rank != 4:
-        raise NoMeaningError(f"an image with {x.rank} axes")
-    x = spell.channels_first(t, x)
-    for axis, size in zip((2, 3), sizes, strict=True):
-        x = repeated_along(t, x, axis, size, Fraction(size, x.shape[axis]))
-    return (spell.channels_last(t, x),)
-
-
 WINDOWS: dict[str, Meaning] = {
-    "ResizeBilinear": _resize_bilinear,
-    "ResizeNearestNeighbor": _resize_nearest,
+    "ResizeBilinear": shared.bilinear,
+    "ResizeNearestNeighbor": shared.nearest,
     "Conv2D": _conv,
     "DepthwiseConv2dNative": _depthwise,
     "Conv2DBackpropInput": _transposed,

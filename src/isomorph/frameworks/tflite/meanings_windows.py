@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from isomorph.frameworks.tflite.meanings_activations import fused
+from isomorph.proof import shared_movement as shared
 from isomorph.proof import spelled_windows as spell
-from isomorph.proof.spelled_resize import repeated_along, resize_bilinear
 from isomorph.proof.term import NoMeaningError, Term
 
 if TYPE_CHECKING:
@@ -35,10 +34,7 @@ def _border(
 
 
 def _image(call: Call, place: int = 0) -> Term:
-    x = call.x(place)
-    if x.rank != 4 or not x.is_float:
-        raise NoMeaningError(f"an image of {x.dtype} with {x.rank} axes")
-    return spell.channels_first(call.terms, x)
+    return spell.channels_first(call.terms, shared.image(call, place))
 
 
 def _convolved(call: Call, weight: Term, groups: int) -> Sequence[Term]:
@@ -114,27 +110,13 @@ def _average_pool(call: Call) -> Sequence[Term]:
     return (spell.channels_last(call.terms, fused(call, y)),)
 
 
-def _resize_bilinear(call: Call) -> Sequence[Term]:
-    call.only(2)
-    t, x, sizes = call.terms, _image(call), call.ints(1)
-    corners, halves = bool(call.needs("align_corners")), bool(call.needs("half_pixel_centers"))
-    for axis, size in zip((2, 3), sizes, strict=True):
-        x = resize_bilinear(t, x, axis, size, corners=corners, halves=halves)
-    return (spell.channels_last(t, x),)
-
-
 def _resize_nearest(call: Call) -> Sequence[Term]:
-    call.only(2)
-    call.refuse("align_corners", False)
-    call.needs("half_pixel_centers")
-    t, x, sizes = call.terms, _image(call), call.ints(1)
-    for axis, size in zip((2, 3), sizes, strict=True):
-        x = repeated_along(t, x, axis, size, Fraction(size, x.shape[axis]))
-    return (spell.channels_last(t, x),)
+    shared.image(call)
+    return shared.nearest(call)
 
 
 WINDOWS: dict[str, Meaning] = {
-    "RESIZE_BILINEAR": _resize_bilinear,
+    "RESIZE_BILINEAR": shared.bilinear,
     "RESIZE_NEAREST_NEIGHBOR": _resize_nearest,
     "CONV_2D": _conv,
     "DEPTHWISE_CONV_2D": _depthwise,
