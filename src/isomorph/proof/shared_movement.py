@@ -23,7 +23,7 @@ def squeeze(call: Call) -> Sequence[Term]:
     """Without the listed axes, or without all of size 1 if none is listed."""
     call.only(1)
     call.derived("axes")
-    return (move.squeezed(call.terms, call.x(), call.needs("squeeze_dims")),)
+    return (move.squeezed(call.terms, call.x(), call.needs("squeeze_dims") or None),)
 
 
 def expand_dims(call: Call) -> Sequence[Term]:

@@ -19,9 +19,11 @@ Reflection = Literal["reflect", "symmetric"]
 """NumPy's modes of a border that repeats the tensor; the first one leaves out the edge itself."""
 
 
-def squeezed(t: Terms, x: Term, axes: Sequence[int]) -> Term:
-    """Without these axes, which must be of size 1; without all of that size if none is given."""
-    places = {t.axis(x, axis) for axis in axes} or {at for at, n in enumerate(x.shape) if n == 1}
+def squeezed(t: Terms, x: Term, axes: Sequence[int] | None) -> Term:
+    """Without these axes, which must be of size 1; without all of that size where it is None."""
+    if axes is None:
+        axes = [at for at, n in enumerate(x.shape) if n == 1]
+    places = {t.axis(x, axis) for axis in axes}
     if any(x.shape[at] != 1 for at in places):
         raise NoMeaningError("an axis that is not of size 1")
     return t.reshape(x, [n for at, n in enumerate(x.shape) if at not in places])
