@@ -53,11 +53,9 @@ def _border(
         if len(explicit) != 8 or sum(map(sum, pairs)) != sum(map(sum, edges)) or min(explicit) < 0:
             raise NoMeaningError("a border that does not fit")
         return [int(pair[0]) for pair in edges], [int(pair[1]) for pair in edges]
-    if stated not in ("SAME", "VALID") or any(explicit):
-        raise NoMeaningError(f"padding {stated}")
-    if stated == "SAME":
-        return spell.same_border(x.shape[2:], kernel, strides, dilations)
-    return [0, 0], [0, 0]
+    if any(explicit):
+        raise NoMeaningError(f"padding {stated} with explicit borders")
+    return spell.stated_border(stated, x.shape[2:], kernel, strides, dilations)
 
 
 def _convolved(call: Call, weight: Term, groups: int) -> Sequence[Term]:
@@ -102,8 +100,9 @@ def _transposed(call: Call) -> Sequence[Term]:
         raise NoMeaningError("an output shape that does not fit")
     stated = call.needs("padding")
     sizes, channels = (shape[1:3], shape[3]) if _last(call) else (shape[2:], shape[1])
-    if stated not in ("SAME", "VALID") or shape[0] != x.shape[0] or channels != weight.shape[2]:
-        raise NoMeaningError(f"padding {stated}, or an output shape that does not fit")
+    spell.require_same_or_valid(stated)
+    if shape[0] != x.shape[0] or channels != weight.shape[2]:
+        raise NoMeaningError("an output shape that does not fit")
     y = spell.adjoint_convolution(
         t, x, t.transpose(weight, (3, 2, 0, 1)), None, sizes=sizes,
         strides=_sizes(call, "strides"), dilations=_sizes(call, "dilations"),

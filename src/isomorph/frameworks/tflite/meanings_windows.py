@@ -21,18 +21,6 @@ def _sizes(call: Call, *names: str) -> list[int]:
     return sizes
 
 
-def _border(
-    call: Call, x: Term, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
-) -> tuple[list[int], list[int]]:
-    """Of a tensor [N, C, H, W]."""
-    stated = call.needs("padding")
-    if stated not in ("SAME", "VALID"):
-        raise NoMeaningError(f"padding {stated}")
-    if stated == "SAME":
-        return spell.same_border(x.shape[2:], kernel, strides, dilations)
-    return [0, 0], [0, 0]
-
-
 def _image(call: Call, place: int = 0) -> Term:
     return spell.channels_first(call.terms, shared.image(call, place))
 
@@ -41,7 +29,9 @@ def _convolved(call: Call, weight: Term, groups: int) -> Sequence[Term]:
     t, x = call.terms, _image(call)
     strides = _sizes(call, "stride_h", "stride_w")
     dilations = _sizes(call, "dilation_h_factor", "dilation_w_factor")
-    before, after = _border(call, x, weight.shape[2:], strides, dilations)
+    before, after = spell.stated_border(
+        call.needs("padding"), x.shape[2:], weight.shape[2:], strides, dilations
+    )
     y = spell.convolution(
         t, x, weight, call.optional(2), strides=strides, dilations=dilations, before=before,
         after=after, groups=groups,
@@ -79,8 +69,7 @@ def _transposed(call: Call) -> Sequence[Term]:
     if len(shape) != 4 or shape[0] != x.shape[0] or shape[3] != weight.shape[0]:
         raise NoMeaningError("an output shape that does not fit")
     stated = call.needs("padding")
-    if stated not in ("SAME", "VALID"):
-        raise NoMeaningError(f"padding {stated}")
+    spell.require_same_or_valid(stated)
     y = spell.adjoint_convolution(
         t, x, t.transpose(weight, (3, 0, 1, 2)), call.optional(3), sizes=shape[1:3],
         strides=_sizes(call, "stride_h", "stride_w"), dilations=(1, 1), same=stated == "SAME",
@@ -93,7 +82,7 @@ def _pool(call: Call) -> tuple[Term, dict[str, list[int]]]:
     x = _image(call)
     kernel = _sizes(call, "filter_height", "filter_width")
     strides = _sizes(call, "stride_h", "stride_w")
-    before, after = _border(call, x, kernel, strides, (1, 1))
+    before, after = spell.stated_border(call.needs("padding"), x.shape[2:], kernel, strides, (1, 1))
     return x, {"kernel": kernel, "strides": strides, "before": before, "after": after}
 
 
