@@ -10,7 +10,7 @@ import numpy as np
 
 from isomorph.core.proof import OpenReason, OutputProof, Proof, Reason, Standing
 from isomorph.core.stated_numbers import PROOF_AMPLIFICATION, PROOF_FLOAT64
-from isomorph.proof.rounding_bound import UNITS
+from isomorph.oracle.noise import UNIT_ROUNDOFF
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Arrays
@@ -40,7 +40,7 @@ def measured(facts: Sequence[_Evaluated], proof: Proof) -> Proof:
         for side, wanted in zip(facts, names, strict=True)
     ]
     # Of what a constant is summed from, its rounding is a few units, however much cancels in it.
-    unit = UNITS["float32"] if proof.assumptions.largest_rounding else 0.0
+    unit = UNIT_ROUNDOFF["float32"] if proof.assumptions.largest_rounding else 0.0
     allowed = PROOF_FLOAT64 + PROOF_AMPLIFICATION * unit
 
     def seen(output: OutputProof) -> OutputProof:
