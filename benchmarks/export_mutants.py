@@ -77,9 +77,9 @@ def _examined(network: str, route: str, count: int, seed: int) -> Counter[str]:
             counts["refused"] += 1
             continue
         if proof.whole:
-            counts["FALSE PROOF" if different else "proven, no difference"] += 1
-            word = "FALSE PROOF" if different else "proven"
-            sys.stdout.write(f"{word} {network} {route} {made[1]}\n")
+            word = "FALSE PROOF" if different else "proven, no difference"
+            counts[word] += 1
+            sys.stdout.write(f"{word}: {network} {route} {made[1]}\n")
             sys.stdout.flush()
     sys.stdout.write(f"{network} {route} {dict(counts)}\n")
     sys.stdout.flush()

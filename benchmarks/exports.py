@@ -4,8 +4,8 @@
     python benchmarks/exports.py --only bert gpt2
     python benchmarks/exports.py --table              # the table of what is done
 
-Each pair is proven in a process of its own, and its row is kept under results/exports until the
-networks change, so a run continues where it stopped.
+Each pair is proven in a process of its own, and its row is kept under results/exports, so a run
+continues where it stopped; with --again, the chosen rows are made anew.
 """
 
 from __future__ import annotations

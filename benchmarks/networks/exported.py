@@ -40,13 +40,15 @@ def exported(network: str, route: str) -> Pair:
 # -- PyTorch ----------------------------------------------------------------------------------
 
 
-def _resnet() -> Any:
-    from transformers import ResNetConfig, ResNetForImageClassification
+def _of_transformers(model: str, config: str, **options: Any) -> Callable[[], Any]:
+    """A network of ``transformers``, by the names of its class and of its configuration's."""
 
-    return ResNetForImageClassification(
-        ResNetConfig(embedding_size=16, hidden_sizes=[32, 64, 96, 128], depths=[3, 4, 6, 3],
-                     num_labels=7)
-    )  # fmt: skip
+    def build() -> Any:
+        import transformers
+
+        return getattr(transformers, model)(getattr(transformers, config)(**options))
+
+    return build
 
 
 def _mobilenet() -> Any:
@@ -93,75 +95,6 @@ def _inverted() -> type:
     return Inverted
 
 
-def _efficientnet() -> Any:
-    from transformers import EfficientNetConfig, EfficientNetForImageClassification
-
-    return EfficientNetForImageClassification(
-        EfficientNetConfig(width_coefficient=0.25, depth_coefficient=0.5, hidden_dim=320,
-                           num_labels=7, image_size=64)
-    )  # fmt: skip
-
-
-def _vit() -> Any:
-    from transformers import ViTConfig, ViTForImageClassification
-
-    return ViTForImageClassification(
-        ViTConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
-                  image_size=64, patch_size=16, num_labels=7)
-    )  # fmt: skip
-
-
-def _swin() -> Any:
-    from transformers import SwinConfig, SwinForImageClassification
-
-    return SwinForImageClassification(
-        SwinConfig(image_size=64, patch_size=4, embed_dim=16, depths=[2, 2], num_heads=[2, 4],
-                   window_size=4, num_labels=7)
-    )  # fmt: skip
-
-
-def _convnext() -> Any:
-    from transformers import ConvNextConfig, ConvNextForImageClassification
-
-    return ConvNextForImageClassification(
-        ConvNextConfig(hidden_sizes=[16, 32], depths=[2, 2], num_stages=2, num_labels=7,
-                       image_size=64)
-    )  # fmt: skip
-
-
-def _bert() -> Any:
-    from transformers import BertConfig, BertModel
-
-    return BertModel(
-        BertConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=2,
-                   intermediate_size=64, vocab_size=100)
-    )  # fmt: skip
-
-
-def _gpt2() -> Any:
-    from transformers import GPT2Config, GPT2LMHeadModel
-
-    return GPT2LMHeadModel(
-        GPT2Config(n_embd=32, n_layer=2, n_head=2, vocab_size=100, n_positions=32, use_cache=False)
-    )
-
-
-def _llama() -> Any:
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    return LlamaForCausalLM(
-        LlamaConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
-                    num_key_value_heads=2, intermediate_size=64, vocab_size=100, use_cache=False)
-    )  # fmt: skip
-
-
-def _t5() -> Any:
-    from transformers import T5Config, T5EncoderModel
-
-    return T5EncoderModel(T5Config(d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4,
-                                   vocab_size=100))  # fmt: skip
-
-
 def _whisper() -> Any:
     from transformers import WhisperConfig
     from transformers.models.whisper.modeling_whisper import WhisperEncoder
@@ -195,20 +128,76 @@ def _recurrent(kind: str) -> Callable[[], Any]:
 IMAGE = ("pixel_values", (1, 3, 64, 64))
 TOKENS = ("input_ids", (1, 12))
 TORCH: dict[str, tuple[Callable[[], Any], tuple[str, tuple[int, ...]]]] = {
-    "resnet50": (_resnet, IMAGE),
+    "resnet50": (
+        _of_transformers(
+            "ResNetForImageClassification", "ResNetConfig", embedding_size=16,
+            hidden_sizes=[32, 64, 96, 128], depths=[3, 4, 6, 3], num_labels=7,
+        ),
+        IMAGE,
+    ),
     "mobilenetv3": (_mobilenet, ("input", (1, 3, 64, 64))),
-    "efficientnet": (_efficientnet, IMAGE),
-    "vit": (_vit, IMAGE),
-    "swin": (_swin, IMAGE),
-    "convnext": (_convnext, IMAGE),
-    "bert": (_bert, TOKENS),
-    "gpt2": (_gpt2, TOKENS),
-    "llama": (_llama, TOKENS),
-    "t5": (_t5, TOKENS),
+    "efficientnet": (
+        _of_transformers(
+            "EfficientNetForImageClassification", "EfficientNetConfig", width_coefficient=0.25,
+            depth_coefficient=0.5, hidden_dim=320, num_labels=7, image_size=64,
+        ),
+        IMAGE,
+    ),
+    "vit": (
+        _of_transformers(
+            "ViTForImageClassification", "ViTConfig", hidden_size=32, num_hidden_layers=2,
+            num_attention_heads=2, intermediate_size=64, image_size=64, patch_size=16,
+            num_labels=7,
+        ),
+        IMAGE,
+    ),
+    "swin": (
+        _of_transformers(
+            "SwinForImageClassification", "SwinConfig", image_size=64, patch_size=4,
+            embed_dim=16, depths=[2, 2], num_heads=[2, 4], window_size=4, num_labels=7,
+        ),
+        IMAGE,
+    ),
+    "convnext": (
+        _of_transformers(
+            "ConvNextForImageClassification", "ConvNextConfig", hidden_sizes=[16, 32],
+            depths=[2, 2], num_stages=2, num_labels=7, image_size=64,
+        ),
+        IMAGE,
+    ),
+    "bert": (
+        _of_transformers(
+            "BertModel", "BertConfig", hidden_size=32, num_hidden_layers=2,
+            num_attention_heads=2, intermediate_size=64, vocab_size=100,
+        ),
+        TOKENS,
+    ),
+    "gpt2": (
+        _of_transformers(
+            "GPT2LMHeadModel", "GPT2Config", n_embd=32, n_layer=2, n_head=2, vocab_size=100,
+            n_positions=32, use_cache=False,
+        ),
+        TOKENS,
+    ),
+    "llama": (
+        _of_transformers(
+            "LlamaForCausalLM", "LlamaConfig", hidden_size=32, num_hidden_layers=2,
+            num_attention_heads=4, num_key_value_heads=2, intermediate_size=64, vocab_size=100,
+            use_cache=False,
+        ),
+        TOKENS,
+    ),
+    "t5": (
+        _of_transformers(
+            "T5EncoderModel", "T5Config", d_model=32, d_kv=8, d_ff=64, num_layers=2,
+            num_heads=4, vocab_size=100,
+        ),
+        TOKENS,
+    ),
     "whisper": (_whisper, ("input_features", (1, 8, 32))),
     "lstm": (_recurrent("LSTM"), ("x", (1, 6, 8))),
     "gru": (_recurrent("GRU"), ("x", (1, 6, 8))),
-}
+}  # fmt: skip
 
 
 WRITTEN_OUT = {"swin", "t5"}

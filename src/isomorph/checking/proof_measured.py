@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from isomorph.core.proof import OpenReason, Proof, Reason, Standing
+from isomorph.core.proof import OpenReason, OutputProof, Proof, Reason, Standing
 from isomorph.core.stated_numbers import PROOF_AMPLIFICATION, PROOF_FLOAT64
-from isomorph.proof.rounding_bound import UNITS
+from isomorph.oracle.noise import UNIT_ROUNDOFF
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Arrays
@@ -40,17 +40,19 @@ def measured(facts: Sequence[_Evaluated], proof: Proof) -> Proof:
         for side, wanted in zip(facts, names, strict=True)
     ]
     # Of what a constant is summed from, its rounding is a few units, however much cancels in it.
-    unit = UNITS["float32"] if proof.assumptions.largest_rounding else 0.0
+    unit = UNIT_ROUNDOFF["float32"] if proof.assumptions.largest_rounding else 0.0
     allowed = PROOF_FLOAT64 + PROOF_AMPLIFICATION * unit
-    outputs = []
-    for each in proof.outputs:
-        if each.standing is Standing.PROVEN:
-            off = _distance(values[0][each.reference], values[1][each.candidate])
-            if not off <= allowed:
-                reason = OpenReason(reason=Reason.MEASURED, details=f"{off:.3g}")
-                each = replace(each, standing=Standing.OPEN, open=reason)  # noqa: PLW2901
-        outputs.append(each)
-    return replace(proof, outputs=tuple(outputs))
+
+    def seen(output: OutputProof) -> OutputProof:
+        if output.standing is not Standing.PROVEN:
+            return output
+        off = _distance(values[0][output.reference], values[1][output.candidate])
+        if off <= allowed:
+            return output
+        reason = OpenReason(reason=Reason.MEASURED, details=f"{off:.3g}")
+        return replace(output, standing=Standing.OPEN, open=reason)
+
+    return replace(proof, outputs=tuple(map(seen, proof.outputs)))
 
 
 def _distance(one: object, other: object) -> float:

@@ -14,14 +14,14 @@ import numpy as np
 
 from isomorph import registry
 from isomorph.checking.prepare import prepare_pair
-from isomorph.checking.proof_findings import covered, findings_of
+from isomorph.checking.proof_findings import findings_of, first_open
 from isomorph.checking.proof_measured import measured
 from isomorph.core.errors import IsomorphError
 from isomorph.core.model import LoadFact
 from isomorph.core.proof import Assumptions, OpenReason, OutputProof, Proof, Reason, Standing
 from isomorph.core.protocols import HasMeanings
 from isomorph.match.constant_values import ConstantValues
-from isomorph.proof.bodies import inner_constants, inner_graphs, inner_numbers, reads
+from isomorph.proof.bodies import inner_constants, inner_graphs, inner_numbers
 from isomorph.proof.calls import Meanings
 from isomorph.proof.explanations import explain
 from isomorph.proof.field import FieldArithmetic
@@ -36,7 +36,7 @@ from isomorph.version import VERSION
 if TYPE_CHECKING:
     from isomorph.checking.config import CheckConfig
     from isomorph.checking.prepare import PreparedPair
-    from isomorph.core.model import Graph, Node
+    from isomorph.core.model import Graph
     from isomorph.core.proof import Rerounded
     from isomorph.core.trace import Array, Arrays
     from isomorph.inputs.feeds import Sample
@@ -58,6 +58,11 @@ class _Facts:
     values: Mapping[str, Array]
     constants: ConstantValues
     repeated: tuple[float, ...]
+    """The numbers of which whole tensors consist."""
+    stated: tuple[float, ...]
+    """The single numbers that the file states where it computes with data."""
+    unimplied: tuple[float, ...]
+    """Those of them that no operator may imply as well."""
 
     @property
     def graph(self) -> Graph:
@@ -148,6 +153,8 @@ def _facts(handle: ModelHandle, feeds: Arrays) -> _Facts:
     return _Facts(
         handle=handle, meanings=meanings, feeds=feeds, values=values, constants=constants,
         repeated=repeated_numbers(graph.constants, constants.stored_value, values),
+        stated=tuple(_single_numbers(graph, values)),
+        unimplied=tuple(_single_numbers(graph, values, meanings.implied)),
     )  # fmt: skip
 
 
@@ -188,9 +195,7 @@ def _tried(
     attempt: _Attempt,
 ) -> Proof:
     terms = Terms()
-    numbers = [(*_single_numbers(each, each.meanings.implied), *each.repeated) for each in facts]
-    others = [tuple(_single_numbers(each)) for each in facts]
-    implied = [ImpliedNumbers(own=numbers[at], other=others[1 - at]) for at in (0, 1)]
+    implied = [_implied(own, other) for own, other in (facts, facts[::-1])]
     sides = [_side(facts[at], terms, implied[at], attempt) for at in (0, 1)]
     _enter(pair, facts, sides, layouts)
     first, second = sides[::-1] if attempt.turned else sides
@@ -201,11 +206,10 @@ def _tried(
     known = {**inner_constants(first.graph), **first.graph.constants}
     stored = frozenset(each.digest for each in known.values())
     at = 0 if attempt.turned else 1
-    again = ImpliedNumbers(own=numbers[at], other=others[1 - at])
 
     def computed() -> Iterator[Term]:
         """The terms of the second side without any explanation."""
-        probe = _side(facts[at], terms, again, attempt)
+        probe = _side(facts[at], terms, _implied(facts[at], facts[1 - at]), attempt)
         probe.terms_of.update(second.terms_of)
         for node in probe.graph.nodes:
             yield from probe.spell(node) or ()
@@ -255,24 +259,30 @@ def _tried(
     )
 
 
+def _implied(own: _Facts, other: _Facts) -> ImpliedNumbers:
+    return ImpliedNumbers(own=(*own.unimplied, *own.repeated), other=other.stated)
+
+
 def _worst(used: list[Rerounded]) -> tuple[Rerounded, ...]:
     return tuple(sorted(used, key=lambda each: -each.relative)[:8])
 
 
 def _single_numbers(
-    facts: _Facts, without: frozenset[tuple[str, str]] = frozenset()
+    graph: Graph,
+    values: Mapping[str, Array],
+    without: frozenset[tuple[str, str]] = frozenset(),
 ) -> Iterator[float]:
-    """The single numbers that a file states where it computes with data."""
-    nodes = [(node, graph) for graph in inner_graphs(facts.graph) for node in graph.nodes]
-    for node, graph in nodes:
-        if all(name in facts.values for name in node.outputs if name):
+    """The single numbers that a graph states, but for these attributes of these operators."""
+    nodes = [(node, inner) for inner in inner_graphs(graph) for node in inner.nodes]
+    for node, inner in nodes:
+        if all(name in values for name in node.outputs if name):
             continue
         for name, each in node.attributes.items():
             if isinstance(each, float) and (node.native_op, name) not in without:
                 yield rounded(each)
         for name in node.inputs:
-            constant = graph.constants.get(name) or facts.graph.constants.get(name)
-            value = facts.values.get(name)
+            constant = inner.constants.get(name) or graph.constants.get(name)
+            value = values.get(name)
             if value is not None and value.size == 1 and value.dtype.kind == "f":
                 yield rounded(float(value.reshape(())))
             elif constant is not None and "float" in constant.dtype:
@@ -351,44 +361,3 @@ def _end(side: Side, name: str) -> Term | None:
         return side.read(name)
     except NoMeaningError:
         return None
-
-
-def first_open(
-    prover: Prover, side: Side, output: str, *, meanings_alone: bool = False
-) -> OpenReason | None:
-    """Why an output is open: the first node before it that is, on this side."""
-    needed, found, domain = {output}, None, None
-    done = covered(prover, side)
-    static = {
-        node.name
-        for node in side.graph.nodes
-        if all(name in side.terms_of and side.terms_of[name].static for name in node.outputs)
-    }
-    for node in reversed(side.graph.nodes):
-        if not needed.intersection(node.outputs):
-            continue
-        needed.update(reads(node))
-        reason = side.refused.get(node.name)
-        if node.name in prover.domains:
-            domain = OpenReason(reason=Reason.DOMAIN, node=node.name, op=node.native_op)
-        if reason is not None:
-            found = reason
-        elif not meanings_alone and not done[node.name] and node.name not in static:
-            found = _why(prover, side, node)
-    # What is open before it does not matter, as the values are equal behind it.
-    return domain if domain is not None and not meanings_alone else found
-
-
-def _why(prover: Prover, side: Side, node: Node) -> OpenReason:
-    name = node.name
-    other = prover.reference if side is prover.candidate else prover.candidate
-    stored = {each.digest for each in other.graph.constants.values()}
-    for each in node.inputs:
-        constant = side.graph.constants.get(each)
-        if constant is None or "float" not in constant.dtype or each in side.explained:
-            continue
-        if constant.digest not in stored:
-            return OpenReason(
-                reason=Reason.UNEXPLAINED_CONSTANT, node=name, op=node.native_op, details=each
-            )
-    return OpenReason(reason=Reason.DIFFERENT_IDENTITY, node=name, op=node.native_op)

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.oracle.noise import UNIT_ROUNDOFF
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from isomorph.proof.term import Term
     from isomorph.proof.terms import Terms
 
-_UNIT = 2.0**-24
+_UNIT = UNIT_ROUNDOFF["float32"]
 """One rounding to float32, the narrowest type in which exporters write such numbers."""
 
 _STEPS = ("root", "quotient", "root of the quotient", "storing")

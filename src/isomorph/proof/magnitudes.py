@@ -15,7 +15,7 @@ import numpy as np
 
 from isomorph.proof.real import evaluated
 from isomorph.proof.signs import NEGATIVE, signs
-from isomorph.proof.term import MOVES
+from isomorph.proof.term import MOVES, is_function
 
 if TYPE_CHECKING:
     from isomorph.proof.term import Term
@@ -118,7 +118,7 @@ def _normalized(x: Term, divisor: Term) -> float | None:
     The divisor must be the sum over axes of x itself, with these axes kept as axes of size 1.
     """
     root = divisor.inputs[0] if divisor.op == "reshape" else divisor
-    if root.op != "inverse" or root.inputs[0].attrs[:1] != ("sqrt",):
+    if root.op != "inverse" or not is_function(root.inputs[0], "sqrt"):
         return None
     squared = root.inputs[0].inputs[0]
     for mean, epsilon in _operands(squared, "add"):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.proof.movement import moved
-from isomorph.proof.sunk_movement import Wanted, sunk
+from isomorph.proof.sunk_movement import Wanted
 from isomorph.proof.term import (
     FLOATS,
     MOVES,
@@ -63,9 +63,8 @@ class MovedTerms:
             return self._moved_constant(
                 op, inputs, shape=sizes, dtype=dtype, attrs=attrs, data=data
             )
-        moved_behind = sunk(
-            self,
-            Wanted(op=op, inputs=inputs, shape=sizes, dtype=dtype, attrs=attrs, finite=finite),
+        moved_behind = self._sunk(
+            Wanted(op=op, inputs=inputs, shape=sizes, dtype=dtype, attrs=attrs, finite=finite)
         )
         if moved_behind is not None:
             return moved_behind
@@ -78,6 +77,10 @@ class MovedTerms:
             self.all.append(made)
             self.table[key] = made
         return self.known(self.table[key])
+
+    def _sunk(self, wanted: Wanted) -> Term | None:
+        """The term with the movement of its inputs behind it, where there is arithmetic."""
+        return None
 
     def _moved_constant(
         self,

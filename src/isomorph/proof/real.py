@@ -9,7 +9,7 @@ import numpy as np
 
 from isomorph.kernels.erf import erf
 from isomorph.proof.movement import moved, windows
-from isomorph.proof.term import MOVES, NoMeaningError
+from isomorph.proof.term import MOVES, WHOLE_IN_FLOAT32, NoMeaningError
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -36,8 +36,6 @@ _EXACT: Mapping[str, Callable[..., Any]] = {
 }  # fmt: skip
 """Functions whose results on stored numbers are exact; whole numbers wrap as in every runtime."""
 
-_WHOLE_IN_FLOAT32 = 1 << 24
-
 
 def exact(term: Term) -> Array | None:
     """The value of a function of constants, where every runtime computes it exactly."""
@@ -57,7 +55,7 @@ def _exact_cast(term: Term, value: Array) -> Array | None:
         return None
     whole = np.asarray(value, object)
     if term.dtype in ("float32", "float64"):
-        fits = all(abs(int(each)) <= _WHOLE_IN_FLOAT32 for each in whole.reshape(-1))
+        fits = all(abs(int(each)) <= WHOLE_IN_FLOAT32 for each in whole.reshape(-1))
         return np.asarray(value, np.float64) if fits else None
     if term.dtype == "bool":
         return np.asarray(value != 0)

@@ -12,6 +12,7 @@ import numpy as np
 
 from isomorph.core.stated_numbers import FUNCTION_ROUNDINGS, LEAST_SIGNIFICANCE
 from isomorph.kernels.erf import erf
+from isomorph.oracle.noise import UNIT_ROUNDOFF
 from isomorph.proof.movement import moved
 from isomorph.proof.term import MOVES
 
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 
     from isomorph.core.trace import Array
     from isomorph.proof.term import Term
-
-UNITS = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24, "float64": 2.0**-53}
-"""The relative error of one rounding."""
 
 _FEW = 16
 """Elements that are compared before all are."""
@@ -62,7 +60,7 @@ def bounded(term: Term, known: dict[int, Bounded | None]) -> Bounded | None:
 
 def rounding(value: Array, error: Array, dtype: str) -> Array:
     """The rounding of results; none where they are exact and the type holds them."""
-    rounded = UNITS[dtype] * np.abs(value)
+    rounded = UNIT_ROUNDOFF[dtype] * np.abs(value)
     if dtype == "bfloat16":
         return np.asarray(rounded)
     return np.asarray(np.where((error == 0) & (value.astype(dtype) == value), 0.0, rounded))
@@ -95,9 +93,9 @@ def _fitting(value: Array, expected: Array, error: Array, dtype: str) -> float |
 
 
 def _step(term: Term, given: list[Bounded]) -> Bounded | None:
-    if not term.static or not term.is_float or term.dtype not in UNITS:
+    if not term.static or not term.is_float:
         return None
-    unit = UNITS[term.dtype]
+    unit = UNIT_ROUNDOFF[term.dtype]
     if term.op == "constant":
         value = np.asarray(term.value(), np.float64)
         return value, np.zeros_like(value)
@@ -153,4 +151,4 @@ def _accumulated(term: Term, given: list[Bounded]) -> Bounded:
         value, size = a @ b, np.abs(a) @ np.abs(b)
         error = np.abs(a) @ db + da @ np.abs(b)
         count = term.inputs[0].shape[-1] + 1
-    return np.asarray(value), np.asarray(error + count * UNITS[term.dtype] * size)
+    return np.asarray(value), np.asarray(error + count * UNIT_ROUNDOFF[term.dtype] * size)

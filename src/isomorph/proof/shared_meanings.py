@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from isomorph.proof import spelled_einsum, whole_numbers
 from isomorph.proof import spelling as spell
-from isomorph.proof import whole_numbers
 from isomorph.proof.calls import Call, Meaning
 from isomorph.proof.term import NoMeaningError, Term
 
@@ -28,11 +28,16 @@ def one(function: Callable[[Call, Term], Term]) -> Meaning:
 
     def meaning(call: Call) -> Sequence[Term]:
         call.only(1)
-        if not call.x().is_float:
-            raise NoMeaningError(f"{call.node.op} of {call.x().dtype}")
-        return (function(call, call.x()),)
+        return (function(call, _floats(call)),)
 
     return meaning
+
+
+def _floats(call: Call) -> Term:
+    """The first input, which must be floats."""
+    if not call.x().is_float:
+        raise NoMeaningError(f"{call.node.op} of {call.x().dtype}")
+    return call.x()
 
 
 def identity(call: Call) -> Sequence[Term]:
@@ -49,6 +54,48 @@ def absolute(call: Call, x: Term) -> Term:
 def reciprocal_root(call: Call, x: Term) -> Term:
     """One divided by the square root."""
     return call.terms.inverse(spell.sqrt(call.terms, x))
+
+
+def hard_swish(call: Call, x: Term) -> Term:
+    """A tensor times a line that is clipped to 0…1."""
+    return call.terms.mul(x, spell.hard_gate(call.terms, call.implied, x))
+
+
+def leaky_relu(call: Call, x: Term) -> Term:
+    """A tensor where it is positive, and ``alpha`` times it where it is negative."""
+    slope = call.terms.number(float(call.needs("alpha")), x.dtype)
+    return spell.leaky_relu(call.terms, x, slope)
+
+
+def prelu(call: Call) -> Sequence[Term]:
+    """A tensor where it is positive, and a stored multiple of it where it is negative."""
+    call.only(2)
+    return (spell.leaky_relu(call.terms, _floats(call), call.x(1)),)
+
+
+def power(call: Call) -> Sequence[Term]:
+    """The first input to the power of the second."""
+    call.only(2)
+    return (spell.power(call.terms, call.x(0), call.x(1)),)
+
+
+def einsum(call: Call) -> Sequence[Term]:
+    """The sum of products that an equation states."""
+    return (spelled_einsum.einsum(call.terms, str(call.needs("equation")), call.all()),)
+
+
+def matmul(left: str, right: str) -> Meaning:
+    """A product of matrices; two attributes say whether one of them is transposed."""
+
+    def meaning(call: Call) -> Sequence[Term]:
+        call.only(2)
+        call.derived("transA", "transB")
+        t, a, b = call.terms, call.x(0), call.x(1)
+        a = spell.swapped(t, a) if call.needs(left) else a
+        b = spell.swapped(t, b) if call.needs(right) else b
+        return (t.matmul(a, b),)
+
+    return meaning
 
 
 def combined(call: Call, name: str) -> Term:
@@ -95,12 +142,24 @@ def extremum(name: str) -> Meaning:
     return meaning
 
 
-def compared(name: str, *, turned: bool = False, negated: bool = False) -> Meaning:
+def two_inputs(call: Call) -> tuple[Term, Term]:
+    """Both operands of an operator that has no others."""
+    call.only(2)
+    return call.x(0), call.x(1)
+
+
+def compared(
+    name: str,
+    *,
+    turned: bool = False,
+    negated: bool = False,
+    operands: Callable[[Call], tuple[Term, Term]] = two_inputs,
+) -> Meaning:
     """A comparison, with its operands ``turned``, or its result ``negated``."""
 
     def meaning(call: Call) -> Sequence[Term]:
-        call.only(2)
-        a, b = (call.x(1), call.x(0)) if turned else (call.x(0), call.x(1))
+        a, b = operands(call)
+        a, b = (b, a) if turned else (a, b)
         found = spell.compare(call.terms, name, a, b)
         return (call.terms.function("not", (found,), dtype="bool") if negated else found,)
 
@@ -124,6 +183,13 @@ def chosen(call: Call) -> Sequence[Term]:
     return (spell.where(call.terms, call.x(0), call.x(1), call.x(2)),)
 
 
+def chosen_alike(call: Call) -> Sequence[Term]:
+    """The older choice, whose condition may also be one value per row."""
+    if call.x(0).shape != call.x(1).shape or call.x(1).shape != call.x(2).shape:
+        raise NoMeaningError("a choice between tensors of different shapes")
+    return chosen(call)
+
+
 def clipped(low: float, high: float) -> Callable[[Call, Term], Term]:
     """A tensor between two numbers that an operator implies."""
     return lambda call, x: spell.clip(
@@ -131,21 +197,50 @@ def clipped(low: float, high: float) -> Callable[[Call, Term], Term]:
     )
 
 
-def reduced(call: Call, function: Callable[..., Term], *, kept: bool) -> Sequence[Term]:
+def reduced(function: Callable[..., Term]) -> Meaning:
     """A reduction over the axes that the second input lists."""
+
+    def meaning(call: Call) -> Sequence[Term]:
+        call.only(2)
+        call.derived("axes", "keepdims")
+        axes, kept = call.ints(1), bool(call.needs("keep_dims"))
+        if not axes:
+            raise NoMeaningError("a reduction over no axes")
+        return (function(call.terms, call.x(0), axes, kept=kept),)
+
+    return meaning
+
+
+def arg_max(call: Call) -> Sequence[Term]:
+    """The first place of the largest element along the axis that the second input states."""
     call.only(2)
-    axes = call.ints(1)
-    if not axes:
-        raise NoMeaningError("a reduction over no axes")
-    return (function(call.terms, call.x(0), axes, kept=kept),)
+    call.derived("axis", "keepdims")
+    _floats(call)
+    return place_of_largest(call, call.ints(1)[0], str(call.needs("output_type")))
 
 
-def place_of_largest(call: Call, axis: int, dtype: str) -> Sequence[Term]:
+def place_of_largest(
+    call: Call, axis: int, dtype: str = "int64", *, kept: bool = False
+) -> Sequence[Term]:
     """The first place of the largest element, as a whole number that any type here holds."""
     if dtype not in ("int32", "int64"):
         raise NoMeaningError(f"places of type {dtype}")
     t, x = call.terms, call.x()
     place = t.axis(x, axis)
     found = t.rows("argmax", x, place, 1, dtype="int64", finite=True)
-    shape = [size for at, size in enumerate(found.shape) if at != place]
+    shape = [size for at, size in enumerate(found.shape) if kept or at != place]
     return (t.retype(t.reshape(found, shape), dtype),)
+
+
+def stated_cumulative_sum(call: Call) -> Sequence[Term]:
+    """``cumulative_sum`` of an operator that states its options."""
+    call.derived("axis")
+    options = {key: bool(call.needs(key)) for key in ("exclusive", "reverse")}
+    return cumulative_sum(call, **options)
+
+
+def cumulative_sum(call: Call, *, exclusive: bool, reverse: bool) -> Sequence[Term]:
+    """The sums of all elements up to each one along the axis that the second input states."""
+    call.only(2)
+    t, x, axis = call.terms, _floats(call), call.ints(1)[0]
+    return (spell.cumulative_sum(t, x, axis, exclusive=exclusive, reverse=reverse),)

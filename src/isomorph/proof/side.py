@@ -45,7 +45,6 @@ class Side:
     values: Mapping[str, Array]
     implied: ImpliedNumbers
     opset: Mapping[str, int]
-    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     explained: Mapping[str, Term] = field(default_factory=dict)
     terms_of: dict[str, Term] = field(default_factory=dict)
     refused: dict[str, OpenReason] = field(default_factory=dict)

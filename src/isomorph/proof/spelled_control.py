@@ -15,18 +15,19 @@ from isomorph.proof.terms import Terms
 def branch(
     t: Terms,
     condition: Term,
-    then: Callable[[], Sequence[Term]],
-    other: Callable[[], Sequence[Term]],
+    then: Callable[..., Sequence[Term]],
+    other: Callable[..., Sequence[Term]],
+    given: Sequence[Term] = (),
 ) -> list[Term]:
-    """The results of one of two bodies; only one is spelled if a constant decides.
+    """The results of one of two bodies of ``given``; only one is spelled if a constant decides.
 
     Otherwise each result is an unknown function of the condition and of both results: two branches
     are equal where their conditions are, and their bodies one by one.
     """
     decision = single(t, condition, "bool")
     if decision.op == "constant":
-        return list(then() if bool(decision.value()) else other())
-    results = list(zip(then(), other(), strict=True))
+        return list(then(*given) if bool(decision.value()) else other(*given))
+    results = list(zip(then(*given), other(*given), strict=True))
     if any(a.shape != b.shape or a.dtype != b.dtype or "list" in (a.op, b.op) for a, b in results):
         raise NoMeaningError("branches whose results have different shapes or types")
     return [

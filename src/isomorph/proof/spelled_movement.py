@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -15,10 +15,15 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.proof.terms import Terms
 
+Reflection = Literal["reflect", "symmetric"]
+"""NumPy's modes of a border that repeats the tensor; the first one leaves out the edge itself."""
 
-def squeezed(t: Terms, x: Term, axes: Sequence[int]) -> Term:
-    """Without these axes, which must be of size 1; without all of that size if none is given."""
-    places = {t.axis(x, axis) for axis in axes} or {at for at, n in enumerate(x.shape) if n == 1}
+
+def squeezed(t: Terms, x: Term, axes: Sequence[int] | None) -> Term:
+    """Without these axes, which must be of size 1; without all of that size where it is None."""
+    if axes is None:
+        axes = [at for at, n in enumerate(x.shape) if n == 1]
+    places = {t.axis(x, axis) for axis in axes}
     if any(x.shape[at] != 1 for at in places):
         raise NoMeaningError("an axis that is not of size 1")
     return t.reshape(x, [n for at, n in enumerate(x.shape) if at not in places])
@@ -100,7 +105,7 @@ def bordered(t: Terms, x: Term, widths: Array, fill: Term | None) -> Term:
     return t.pad(x, rows[:, 0].tolist(), rows[:, 1].tolist(), value)
 
 
-def mirrored(t: Terms, x: Term, widths: Array, mode: str) -> Term:
+def mirrored(t: Terms, x: Term, widths: Array, mode: Reflection) -> Term:
     """With a border of its own reflection, by NumPy's ``reflect`` or ``symmetric``."""
     rows = np.asarray(widths, np.int64).reshape(-1, 2)
     least = 1 if mode == "reflect" else 0
@@ -108,7 +113,7 @@ def mirrored(t: Terms, x: Term, widths: Array, mode: str) -> Term:
         if min(low, high) < 0 or max(low, high) > x.shape[axis] - least:
             raise NoMeaningError("a reflection that is wider than its tensor")
         if low or high:
-            x = t.take(x, axis, np.pad(np.arange(x.shape[axis]), (low, high), mode=mode))  # type: ignore[call-overload]
+            x = t.take(x, axis, np.pad(np.arange(x.shape[axis]), (low, high), mode=mode))
     return x
 
 

@@ -29,6 +29,26 @@ def same_border(
     return before, after
 
 
+def stated_border(
+    stated: str,
+    sizes: Sequence[int],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+) -> tuple[list[int], list[int]]:
+    """The border that ``SAME`` or ``VALID`` stands for, in front and behind."""
+    require_same_or_valid(stated)
+    if stated == "SAME":
+        return same_border(sizes, kernel, strides, dilations)
+    return [0] * len(kernel), [0] * len(kernel)
+
+
+def require_same_or_valid(stated: str) -> None:
+    """Refuse any other word for a border."""
+    if stated not in ("SAME", "VALID"):
+        raise NoMeaningError(f"padding {stated}")
+
+
 def channels_first(t: Terms, x: Term) -> Term:
     """[N, .., C] as [N, C, ..]."""
     return t.transpose(x, (0, x.rank - 1, *range(1, x.rank - 1)))

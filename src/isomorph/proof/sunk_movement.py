@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from isomorph.proof.moved_terms import MovedTerms
     from isomorph.proof.term import Term
+    from isomorph.proof.terms import Terms
 
-POINTWISE = frozenset({"add", "mul", "inverse", "function"})
+_POINTWISE = frozenset({"add", "mul", "inverse", "function"})
 """Primitives that compute each element from the elements at its place."""
 
 _AXES = frozenset({"sum", "slice", "pad", "concat", "retype"})
@@ -34,9 +34,9 @@ class Wanted:
     finite: bool | None
 
 
-def sunk(t: MovedTerms, wanted: Wanted) -> Term | None:
+def sunk(t: Terms, wanted: Wanted) -> Term | None:
     """The same with the movement of its inputs behind it; None where that is not possible."""
-    if wanted.op not in POINTWISE and wanted.op not in _AXES:
+    if wanted.op not in _POINTWISE and wanted.op not in _AXES:
         return None
     moving = [each for each in wanted.inputs if not each.static]
     if not moving or any(each.op not in ("transpose", "reshape") for each in moving):
@@ -46,10 +46,10 @@ def sunk(t: MovedTerms, wanted: Wanted) -> Term | None:
         each.op == "transpose" and each.attrs == first.attrs for each in moving
     ):
         order = first.attrs[0]
-        if wanted.op in POINTWISE:
+        if wanted.op in _POINTWISE:
             return _pointwise_transposed(t, wanted, order)
         return _along_axes(t, wanted, order) if len(moving) == _moved_inputs(wanted) else None
-    if wanted.op in POINTWISE and all(each.op == "reshape" for each in moving):
+    if wanted.op in _POINTWISE and all(each.op == "reshape" for each in moving):
         return _pointwise_reshaped(t, wanted, first)
     return None
 
@@ -59,7 +59,7 @@ def _moved_inputs(wanted: Wanted) -> int:
     return 1 if wanted.op == "pad" else len(wanted.inputs)
 
 
-def _pointwise_transposed(t: MovedTerms, wanted: Wanted, order: tuple[int, ...]) -> Term | None:
+def _pointwise_transposed(t: Terms, wanted: Wanted, order: tuple[int, ...]) -> Term | None:
     if len(order) != len(wanted.shape):
         return None
     inner = []
@@ -69,11 +69,10 @@ def _pointwise_transposed(t: MovedTerms, wanted: Wanted, order: tuple[int, ...])
             continue
         full = t.reshape(each, (1,) * (len(order) - each.rank) + each.shape)
         inner.append(t.transpose(full, np.argsort(order).tolist()) if each.rank else each)
-    made = _again(t, wanted, inner)
-    return None if made is None else t.transpose(made, order)
+    return t.transpose(_again(t, wanted, inner), order)
 
 
-def _pointwise_reshaped(t: MovedTerms, wanted: Wanted, first: Term) -> Term | None:
+def _pointwise_reshaped(t: Terms, wanted: Wanted, first: Term) -> Term | None:
     """Reshapes that insert or drop axes of size 1, all from one shape to that of the result."""
     source, target = first.inputs[0].shape, wanted.shape
     if first.shape != target or _plain(source) != _plain(target):
@@ -86,11 +85,10 @@ def _pointwise_reshaped(t: MovedTerms, wanted: Wanted, first: Term) -> Term | No
             inner.append(each.inputs[0])
         else:
             return None
-    made = _again(t, wanted, inner)
-    return None if made is None else t.reshape(made, target)
+    return t.reshape(_again(t, wanted, inner), target)
 
 
-def _narrowed(t: MovedTerms, x: Term, source: tuple[int, ...], target: tuple[int, ...]) -> Term:
+def _narrowed(t: Terms, x: Term, source: tuple[int, ...], target: tuple[int, ...]) -> Term:
     """A static tensor that broadcasts to ``target``, as one that does so to ``source``."""
     if not x.rank:
         return x
@@ -103,24 +101,28 @@ def _plain(shape: Sequence[int]) -> list[int]:
     return [size for size in shape if size != 1]
 
 
-def _again(t: MovedTerms, wanted: Wanted, inner: Sequence[Term]) -> Term | None:
+def _again(t: Terms, wanted: Wanted, inner: Sequence[Term]) -> Term:
     """The computation on other operands, by the rules of its kind."""
-    if wanted.op != "function":
-        made: Term = getattr(t, wanted.op)(*inner)
-        return made
+    match wanted.op:
+        case "add":
+            return t.add(*inner)
+        case "mul":
+            return t.mul(*inner)
+        case "inverse":
+            return t.inverse(*inner)
     shape = np.broadcast_shapes(*(each.shape for each in inner))
     commutes = wanted.attrs[3]
     given = sorted(map(t.known, inner), key=lambda each: each.id) if commutes else inner
     return t.make("function", given, shape, wanted.dtype, attrs=wanted.attrs, finite=wanted.finite)
 
 
-def _along_axes(t: MovedTerms, wanted: Wanted, order: tuple[int, ...]) -> Term | None:
+def _along_axes(t: Terms, wanted: Wanted, order: tuple[int, ...]) -> Term | None:
     """What names its axes, with the names that they have before the transposition."""
     inner = [each.inputs[0] for each in wanted.inputs[: _moved_inputs(wanted)]]
     match wanted.op:
         case "sum":
             axes = {order[axis] for axis in wanted.attrs[0]}
-            total: Term = t.sum(inner[0], tuple(axes))  # type: ignore[attr-defined]
+            total = t.sum(inner[0], tuple(axes))
             kept = [axis for axis in order if axis not in axes]
             return t.transpose(total, [sorted(kept).index(axis) for axis in kept])
         case "slice":

@@ -27,6 +27,10 @@ HEAVY = frozenset({"matmul", "conv", "rows", "whole", "lookup", "loop"})
 """Primitives whose results are cut points: a value of any size for them costs nothing."""
 
 
+WHOLE_IN_FLOAT32 = 1 << 24
+"""Whole numbers up to it are exact in float32, and larger ones are rounded to no smaller ones."""
+
+
 class NoMeaningError(Exception):
     """What a node means is not known here; ``why`` is for the report."""
 
@@ -70,6 +74,11 @@ class Term:
         if self.read is None:
             raise NoMeaningError("a value that depends on the inputs decides a shape or an option")
         return self.read()
+
+
+def is_function(term: Term, name: str) -> bool:
+    """Whether a term applies this function to single elements."""
+    return term.op == "function" and term.attrs[0] == name
 
 
 def is_partial(term: Term) -> bool:

@@ -13,12 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from isomorph.proof.function_terms import FunctionTerms
+from isomorph.proof.sunk_movement import Wanted, sunk
 from isomorph.proof.term import NoMeaningError, Term
 
 
 @dataclass(eq=False, slots=True)
 class Terms(FunctionTerms):
     """All terms of both sides, with the arithmetic of real numbers."""
+
+    def _sunk(self, wanted: Wanted) -> Term | None:
+        return sunk(self, wanted)
 
     def add(self, a: Term, b: Term) -> Term:
         """The sum of floats, with the axes of both."""

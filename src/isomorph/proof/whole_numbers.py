@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.proof.term import Term
+from isomorph.proof.term import WHOLE_IN_FLOAT32, Term, is_function
 
 if TYPE_CHECKING:
     from isomorph.proof.terms import Terms
-
-_EXACT = 2**24
-"""Whole numbers below it are exact in float32, and larger ones are rounded to no smaller ones."""
 
 
 def product(t: Terms, a: Term, b: Term) -> Term | None:
     """A tensor times a truth value as a number of its type; None of other tensors."""
     for factor, x in ((a, b), (b, a)):
-        if _is(factor, "cast") and factor.inputs[0].dtype == "bool" and factor.dtype == x.dtype:
+        if (
+            is_function(factor, "cast")
+            and factor.inputs[0].dtype == "bool"
+            and factor.dtype == x.dtype
+        ):
             zero = t.constant(np.zeros((), x.dtype), x.dtype)
             return t.function("where", (factor.inputs[0], x, zero), dtype=x.dtype)
     return None
@@ -34,7 +35,7 @@ def total(t: Terms, a: Term, b: Term) -> Term | None:
     for one, other in ((a, b), (b, a)):
         if _zero_else(one) and _zero_else(other):
             condition, opposite = one.inputs[0], other.inputs[0]
-            if _is(opposite, "not") and opposite.inputs[0] is condition:
+            if is_function(opposite, "not") and opposite.inputs[0] is condition:
                 chosen = (condition, one.inputs[1], other.inputs[1])
                 return t.function("where", chosen, dtype=one.dtype)
     return None
@@ -42,22 +43,18 @@ def total(t: Terms, a: Term, b: Term) -> Term | None:
 
 def below(t: Terms, a: Term, b: Term) -> Term | None:
     """Whether rounded whole numbers are below a bound: whether they are; None of other tensors."""
-    if not _is(a, "cast") or a.dtype != "float32" or b.op != "constant" or b.shape:
+    if not is_function(a, "cast") or a.dtype != "float32" or b.op != "constant" or b.shape:
         return None
     x, bound = a.inputs[0], float(b.value())
-    if x.dtype not in ("int32", "int64") or bound != int(bound) or abs(bound) >= _EXACT:
+    if x.dtype not in ("int32", "int64") or bound != int(bound) or abs(bound) >= WHOLE_IN_FLOAT32:
         return None
     whole = t.constant(np.array(int(bound), x.dtype), x.dtype)
     return t.function("less", (x, whole), dtype="bool")
 
 
-def _is(term: Term, name: str) -> bool:
-    return term.op == "function" and term.attrs[0] == name
-
-
 def _zero_else(term: Term) -> bool:
     """Whether a term is a choice between a tensor and zero."""
-    if not _is(term, "where"):
+    if not is_function(term, "where"):
         return False
     last = term.inputs[2]
     return last.op == "constant" and not last.shape and not last.value().any()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.frameworks.onnx.meanings_control import CONTROL, IN_BODIES
-from isomorph.frameworks.onnx.meanings_fused import fused_meanings
+from isomorph.frameworks.onnx.meanings_fused import fused_meanings, rms_norm
 from isomorph.frameworks.onnx.meanings_movement import MOVEMENT
 from isomorph.frameworks.onnx.meanings_recurrent import RECURRENT
 from isomorph.frameworks.onnx.meanings_windows import WINDOWS
@@ -21,12 +21,16 @@ from isomorph.proof.shared_meanings import (
     chosen,
     combined,
     compared,
+    cumulative_sum,
+    einsum,
+    hard_swish,
     identity,
     logical,
     one,
+    place_of_largest,
+    prelu,
     unary,
 )
-from isomorph.proof.spelled_einsum import einsum
 from isomorph.proof.term import NoMeaningError, Term
 
 if TYPE_CHECKING:
@@ -171,15 +175,6 @@ def _layer_norm(call: Call) -> Sequence[Term]:
     return (spell.scaled_and_shifted(t, y, call.x(1), call.optional(2)),)
 
 
-def _rms_norm(call: Call) -> Sequence[Term]:
-    call.only(2)
-    call.refuse("stash_type", 1)
-    t, x = call.terms, call.x()
-    axes = tuple(range(t.axis(x, int(call.attr("axis", -1))), x.rank))
-    y = spell.rms_normalized(t, x, axes, float(call.attr("epsilon", 1e-5)))
-    return (t.mul(y, call.x(1)),)
-
-
 def _batch_norm(call: Call) -> Sequence[Term]:
     call.only(5)
     if call.attr("training_mode", 0) or call.attr("spatial", 1) != 1:
@@ -227,14 +222,6 @@ def _gelu(call: Call) -> Sequence[Term]:
     return (function(call.terms, call.implied, call.x()),)
 
 
-def _prelu(call: Call) -> Sequence[Term]:
-    call.only(2)
-    t, x, slope = call.terms, call.x(0), call.x(1)
-    if not x.is_float:
-        raise NoMeaningError(f"PRelu of {x.dtype}")
-    return (spell.leaky_relu(t, x, slope),)
-
-
 def _power(call: Call) -> Sequence[Term]:
     call.only(2)
     t, x, exponent = call.terms, call.x(0), call.x(1)
@@ -248,10 +235,6 @@ def _hard_sigmoid(call: Call, x: Term) -> Term:
     return spell.hard_sigmoid(call.terms, x, slope, offset)
 
 
-def _hard_swish(call: Call, x: Term) -> Term:
-    return call.terms.mul(x, spell.hard_gate(call.terms, call.implied, x))
-
-
 def _is_nan(call: Call) -> Sequence[Term]:
     """Nowhere, of a tensor that is finite for all finite inputs."""
     call.only(1)
@@ -261,28 +244,17 @@ def _is_nan(call: Call) -> Sequence[Term]:
     return (t.function("isnan", (x,), dtype="bool"),)
 
 
-def _einsum(call: Call) -> Sequence[Term]:
-    return (einsum(call.terms, str(call.needs("equation")), call.all()),)
-
-
 def _cumulative_sum(call: Call) -> Sequence[Term]:
-    call.only(2)
-    if not call.x().is_float:
-        raise NoMeaningError(f"CumSum of {call.x().dtype}")
     options = {key: bool(call.attr(key, 0)) for key in ("exclusive", "reverse")}
-    return (spell.cumulative_sum(call.terms, call.x(), call.ints(1)[0], **options),)
+    return cumulative_sum(call, **options)
 
 
 def _argmax(call: Call) -> Sequence[Term]:
     call.only(1)
-    t, x = call.terms, call.x()
     if call.attr("select_last_index", 0):
         raise NoMeaningError("the last of equal elements")
-    axis = t.axis(x, int(call.attr("axis", 0)))
-    found = t.rows("argmax", x, axis, 1, dtype="int64", finite=True)
-    kept = bool(call.attr("keepdims", 1))
-    shape = [n for at, n in enumerate(found.shape) if kept or at != axis]
-    return (t.reshape(found, shape),)
+    axis, kept = int(call.attr("axis", 0)), bool(call.attr("keepdims", 1))
+    return place_of_largest(call, axis, kept=kept)
 
 
 def _reduce_l2(t: Any, x: Term, axes: Sequence[int], *, kept: bool) -> Term:  # noqa: ANN401
@@ -308,12 +280,12 @@ SPELLED: dict[str, Meaning] = {
         )
     ),
     "HardSigmoid": one(_hard_sigmoid),
-    "HardSwish": one(_hard_swish),
+    "HardSwish": one(hard_swish),
     "LeakyRelu": one(
         lambda call, x: spell.leaky_relu(call.terms, x, _number(call, "alpha", 0.01, x.dtype))
     ),
     "Elu": one(lambda call, x: spell.elu(call.terms, x, float(call.attr("alpha", 1.0)))),
-    "PRelu": _prelu,
+    "PRelu": prelu,
     "Gelu": _gelu,
     "Pow": _power,
     "Max": _many("maximum"),
@@ -339,7 +311,7 @@ SPELLED: dict[str, Meaning] = {
     "Softmax": _softmax(spell.softmax),
     "LogSoftmax": _softmax(spell.log_softmax),
     "LayerNormalization": _layer_norm,
-    "RMSNormalization": _rms_norm,
+    "RMSNormalization": rms_norm,
     "BatchNormalization": _batch_norm,
     "InstanceNormalization": _instance_norm,
     "GroupNormalization": _group_norm,
@@ -351,7 +323,7 @@ SPELLED: dict[str, Meaning] = {
     "ReduceSumSquare": _reduced(_sum_square),
     "CumSum": _cumulative_sum,
     "ArgMax": _argmax,
-    "Einsum": _einsum,
+    "Einsum": einsum,
     "IsNaN": _is_nan,
     **MOVEMENT,
     **WINDOWS,

@@ -63,7 +63,7 @@ def _fused_matmul(call: Call) -> Sequence[Term]:
     return (t.mul(t.matmul(a, b), t.number(float(call.attr("alpha", 1.0)), a.dtype)),)
 
 
-def fused_gemm(gemm: Meaning) -> Meaning:
+def _fused_gemm(gemm: Meaning) -> Meaning:
     """Gemm behind an activation."""
 
     def meaning(call: Call) -> Sequence[Term]:
@@ -120,8 +120,8 @@ def _skip_layer_norm(function: Callable[..., Term], *, shifts: bool) -> Meaning:
     return meaning
 
 
-def _rms_norm(call: Call) -> Sequence[Term]:
-    """ONNX Runtime writes it into ONNX's own domain."""
+def rms_norm(call: Call) -> Sequence[Term]:
+    """Also of the older name, which ONNX Runtime writes into ONNX's own domain."""
     call.only(2)
     _stated_outputs(call, 0)
     call.refuse("stash_type", 1)
@@ -136,7 +136,7 @@ def fused_meanings(gemm: Meaning) -> dict[str, Meaning]:
     named = {
         "FusedConv": _fused_conv,
         "FusedMatMul": _fused_matmul,
-        "FusedGemm": fused_gemm(gemm),
+        "FusedGemm": _fused_gemm(gemm),
         "Gelu": _gelu(spell.gelu),
         "BiasGelu": _gelu(spell.gelu),
         "FastGelu": _gelu(spell.gelu_tanh),
@@ -145,4 +145,4 @@ def fused_meanings(gemm: Meaning) -> dict[str, Meaning]:
         "SkipSimplifiedLayerNormalization": _skip_layer_norm(spell.rms_normalized, shifts=False),
     }
     found: dict[str, Meaning] = {f"com.microsoft::{name}": each for name, each in named.items()}
-    return {**found, "SimplifiedLayerNormalization": _rms_norm}
+    return {**found, "SimplifiedLayerNormalization": rms_norm}

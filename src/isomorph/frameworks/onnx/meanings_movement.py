@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.proof.spelled_movement import mirrored
+from isomorph.proof import spelled_movement as move
 from isomorph.proof.spelled_resize import linear_along, repeated_along
 from isomorph.proof.term import NoMeaningError, Term
 
@@ -47,16 +47,7 @@ def _stated_axes(call: Call) -> tuple[int, ...] | None:
 
 
 def _squeeze(call: Call) -> Sequence[Term]:
-    x, t = call.x(), call.terms
-    axes = _stated_axes(call)
-    places = (
-        {at for at, n in enumerate(x.shape) if n == 1}
-        if axes is None
-        else {t.axis(x, a) for a in axes}
-    )
-    if any(x.shape[at] != 1 for at in places):
-        raise NoMeaningError("an axis that is not of size 1")
-    return (t.reshape(x, [n for at, n in enumerate(x.shape) if at not in places]),)
+    return (move.squeezed(call.terms, call.x(), _stated_axes(call)),)
 
 
 def _unsqueeze(call: Call) -> Sequence[Term]:
@@ -116,10 +107,9 @@ def _split(call: Call) -> Sequence[Term]:
     if not sizes:
         whole = math.ceil(x.shape[axis] / count)
         sizes = [whole] * (count - 1) + [x.shape[axis] - whole * (count - 1)]
-    if sum(sizes) != x.shape[axis] or len(sizes) != count or min(sizes) < 0:
+    if len(sizes) != count or min(sizes) < 0:
         raise NoMeaningError("parts that do not add up")
-    starts = np.cumsum([0, *sizes[:-1]])
-    return [t.slice(x, axis, int(at), int(n)) for at, n in zip(starts, sizes, strict=True)]
+    return move.parts(t, x, axis, sizes)
 
 
 def _concat(call: Call) -> Sequence[Term]:
@@ -143,12 +133,7 @@ def _gather(call: Call) -> Sequence[Term]:
 
 def _tile(call: Call) -> Sequence[Term]:
     call.only(2)
-    t, x = call.terms, call.x()
-    for axis, times in enumerate(call.ints(1)):
-        if times < 1:
-            raise NoMeaningError("no repetition")
-        x = t.concat([x] * times, axis)
-    return (x,)
+    return (move.repeated(call.terms, call.x(), call.ints(1)),)
 
 
 def _pad(call: Call) -> Sequence[Term]:
@@ -169,7 +154,7 @@ def _pad(call: Call) -> Sequence[Term]:
     if mode not in ("reflect", "edge") or min(*before, *after) < 0:
         raise NoMeaningError(f"a border of mode {mode}")
     if mode == "reflect":
-        return (mirrored(t, x, np.stack([before, after], axis=1), mode),)
+        return (move.mirrored(t, x, np.stack([before, after], axis=1), mode),)
     for axis, (low, high) in enumerate(zip(before, after, strict=True)):
         if low or high:
             places = np.pad(np.arange(x.shape[axis]), (low, high), mode=mode)

@@ -17,7 +17,9 @@ from isomorph.proof.calls import Call, Meaning, Meanings
 from isomorph.proof.shared_meanings import (
     absolute,
     clipped,
+    compared,
     extremum,
+    hard_swish,
     identity,
     logical,
     one,
@@ -58,13 +60,7 @@ def _binary(name: str, *, turned: bool = False, scaled: bool = False) -> Meaning
 
 
 def _compared(name: str, *, turned: bool = False, negated: bool = False) -> Meaning:
-    def meaning(call: Call) -> Sequence[Term]:
-        a, b = operands(call)
-        a, b = (b, a) if turned else (a, b)
-        found = spell.compare(call.terms, name, a, b)
-        return (call.terms.function("not", (found,), dtype="bool") if negated else found,)
-
-    return meaning
+    return compared(name, turned=turned, negated=negated, operands=operands)
 
 
 def _dropout(call: Call) -> Sequence[Term]:
@@ -191,7 +187,7 @@ _PLAIN: dict[str, Meaning] = {
     "sigmoid.default": one(lambda call, x: spell.sigmoid(call.terms, x)),
     "silu.default": one(lambda call, x: spell.silu(call.terms, x)),
     "hardsigmoid.default": one(_hard),
-    "hardswish.default": one(lambda call, x: call.terms.mul(x, _hard(call, x))),
+    "hardswish.default": one(hard_swish),
     "leaky_relu.default": one(_leaky_relu),
     "elu.default": one(_elu),
     "softplus.default": one(_softplus),

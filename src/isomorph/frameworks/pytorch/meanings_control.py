@@ -20,8 +20,7 @@ def _two(call: Call) -> tuple[Body, Body]:
 
 def _cond(call: Call) -> Sequence[Term]:
     then, other = _two(call)
-    given = call.all()[1:]
-    return branch(call.terms, call.x(0), lambda: then.run(*given), lambda: other.run(*given))
+    return branch(call.terms, call.x(0), then.run, other.run, call.all()[1:])
 
 
 def _while_loop(call: Call) -> Sequence[Term]:

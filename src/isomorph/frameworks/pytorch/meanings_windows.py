@@ -41,38 +41,30 @@ def _conv(call: Call) -> Sequence[Term]:
         raise NoMeaningError("a tensor without a batch")
     strides, dilations = (_sizes(call, name, spatial) for name in ("stride", "dilation"))
     if isinstance(call.attr("padding"), str):
-        before, after = _border_by_word(call, weight.shape[2:], strides, dilations)
-        return (
-            spell.convolution(
-                call.terms, x, weight, call.optional(2), strides=strides, dilations=dilations,
-                before=before, after=after, groups=int(call.needs("groups")),
-            ),
-        )  # fmt: skip
-    border = _sizes(call, "padding", spatial)
-    added = call.attr("output_padding", ())
-    if any(added) and not call.attr("transposed", False):
-        raise NoMeaningError("an output border without a transposition")
-    if call.attr("transposed", False):
-        return _transposed(call, x, weight, strides=strides, dilations=dilations, border=border)
+        before, after = _border_by_word(call, x, weight.shape[2:], strides, dilations)
+    else:
+        before = after = _sizes(call, "padding", spatial)
+        added = call.attr("output_padding", ())
+        if call.attr("transposed", False):
+            return _transposed(call, x, weight, strides=strides, dilations=dilations, border=before)
+        if any(added):
+            raise NoMeaningError("an output border without a transposition")
     return (
         spell.convolution(
             call.terms, x, weight, call.optional(2), strides=strides, dilations=dilations,
-            before=border, after=border, groups=int(call.needs("groups")),
+            before=before, after=after, groups=int(call.needs("groups")),
         ),
     )  # fmt: skip
 
 
 def _border_by_word(
-    call: Call, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+    call: Call, x: Term, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
 ) -> tuple[list[int], list[int]]:
     """``valid`` has none; with ``same``, the result is as large as the tensor."""
     word = call.needs("padding")
-    if word == "valid":
-        return [0] * len(kernel), [0] * len(kernel)
-    if word != "same" or any(each != 1 for each in strides):
-        raise NoMeaningError(f"padding {word}")
-    whole = [(k - 1) * d for k, d in zip(kernel, dilations, strict=True)]
-    return [each // 2 for each in whole], [each - each // 2 for each in whole]
+    if word == "same" and any(each != 1 for each in strides):
+        raise NoMeaningError("padding same with a stride")
+    return spell.stated_border(word.upper(), x.shape[2:], kernel, strides, dilations)
 
 
 def _transposed(

@@ -14,7 +14,6 @@ from isomorph.proof import shared_meanings as shared
 from isomorph.proof import spelling as spell
 from isomorph.proof.calls import Call, Meaning, Meanings
 from isomorph.proof.shared_meanings import one
-from isomorph.proof.spelled_einsum import einsum
 from isomorph.proof.term import NoMeaningError, Term
 
 if TYPE_CHECKING:
@@ -27,30 +26,6 @@ _UNARY = {"Exp": "exp", "Log": "log", "Sqrt": "sqrt", "Tanh": "tanh", "Sin": "si
           "Erf": "erf", "Softplus": "softplus"}  # fmt: skip
 
 
-def _reduced(function: Callable[..., Term]) -> Meaning:
-    def meaning(call: Call) -> Sequence[Term]:
-        call.derived("axes", "keepdims")
-        return shared.reduced(call, function, kept=bool(call.needs("keep_dims")))
-
-    return meaning
-
-
-def _matmul(left: str, right: str) -> Meaning:
-    def meaning(call: Call) -> Sequence[Term]:
-        call.only(2)
-        call.derived("transA", "transB")
-        t, a, b = call.terms, call.x(0), call.x(1)
-        a = spell.swapped(t, a) if call.needs(left) else a
-        b = spell.swapped(t, b) if call.needs(right) else b
-        return (t.matmul(a, b),)
-
-    return meaning
-
-
-def _einsum(call: Call) -> Sequence[Term]:
-    return (einsum(call.terms, str(call.needs("equation")), call.all()),)
-
-
 def _softmax(function: Callable[..., Term]) -> Meaning:
     def meaning(call: Call) -> Sequence[Term]:
         call.only(1)
@@ -58,11 +33,6 @@ def _softmax(function: Callable[..., Term]) -> Meaning:
         return (function(call.terms, call.x(), -1),)
 
     return meaning
-
-
-def _leaky_relu(call: Call, x: Term) -> Term:
-    t = call.terms
-    return spell.leaky_relu(t, x, t.number(float(call.needs("alpha")), x.dtype))
 
 
 def _relu6(call: Call) -> Sequence[Term]:
@@ -87,11 +57,6 @@ def _square(call: Call) -> Sequence[Term]:
     return one(lambda inner, x: inner.terms.mul(x, x))(call)
 
 
-def _power(call: Call) -> Sequence[Term]:
-    call.only(2)
-    return (spell.power(call.terms, call.x(0), call.x(1)),)
-
-
 def _erfc(call: Call, x: Term) -> Term:
     """One less the error function."""
     t = call.terms
@@ -106,30 +71,6 @@ def _cast(call: Call) -> Sequence[Term]:
     return (spell.cast(call.terms, call.x(), str(call.needs("DstT"))),)
 
 
-def _arg_max(call: Call) -> Sequence[Term]:
-    call.only(2)
-    call.derived("axis", "keepdims")
-    if not call.x().is_float:
-        raise NoMeaningError(f"ArgMax of {call.x().dtype}")
-    return shared.place_of_largest(call, call.ints(1)[0], str(call.needs("output_type")))
-
-
-def _cumulative_sum(call: Call) -> Sequence[Term]:
-    call.only(2)
-    call.derived("axis")
-    if not call.x().is_float:
-        raise NoMeaningError(f"Cumsum of {call.x().dtype}")
-    options = {key: bool(call.needs(key)) for key in ("exclusive", "reverse")}
-    return (spell.cumulative_sum(call.terms, call.x(), call.ints(1)[0], **options),)
-
-
-def _select(call: Call) -> Sequence[Term]:
-    """The older choice, whose condition may also be one value per row."""
-    if call.x(0).shape != call.x(1).shape or call.x(1).shape != call.x(2).shape:
-        raise NoMeaningError("a choice between tensors of different shapes")
-    return shared.chosen(call)
-
-
 SPELLED: dict[str, Meaning] = {
     **{name: shared.unary(word) for name, word in _UNARY.items()},
     "Add": shared.binary("add"),
@@ -140,7 +81,7 @@ SPELLED: dict[str, Meaning] = {
     "Maximum": shared.extremum("maximum"),
     "Minimum": shared.extremum("minimum"),
     "SquaredDifference": shared.squared_difference,
-    "Pow": _power,
+    "Pow": shared.power,
     "Abs": one(shared.absolute),
     "Neg": one(lambda call, x: call.terms.neg(x)),
     "Square": _square,
@@ -150,7 +91,7 @@ SPELLED: dict[str, Meaning] = {
     "Sigmoid": one(lambda call, x: spell.sigmoid(call.terms, x)),
     "Relu": one(lambda call, x: spell.relu(call.terms, x)),
     "Relu6": _relu6,
-    "LeakyRelu": one(_leaky_relu),
+    "LeakyRelu": one(shared.leaky_relu),
     "Elu": one(lambda call, x: spell.elu(call.terms, x, 1.0)),
     "ClipByValue": _clip,
     "Softmax": _softmax(spell.softmax),
@@ -164,19 +105,19 @@ SPELLED: dict[str, Meaning] = {
     "LogicalAnd": shared.logical("and"),
     "LogicalOr": shared.logical("or"),
     "LogicalNot": shared.logical("not"),
-    "Select": _select,
+    "Select": shared.chosen_alike,
     "SelectV2": shared.chosen,
     "Cast": _cast,
-    "MatMul": _matmul("transpose_a", "transpose_b"),
-    "BatchMatMul": _matmul("adj_x", "adj_y"),
-    "BatchMatMulV2": _matmul("adj_x", "adj_y"),
-    "Einsum": _einsum,
-    "Mean": _reduced(spell.mean),
-    "Sum": _reduced(spell.total),
-    "Max": _reduced(spell.largest),
-    "Min": _reduced(spell.smallest),
-    "ArgMax": _arg_max,
-    "Cumsum": _cumulative_sum,
+    "MatMul": shared.matmul("transpose_a", "transpose_b"),
+    "BatchMatMul": shared.matmul("adj_x", "adj_y"),
+    "BatchMatMulV2": shared.matmul("adj_x", "adj_y"),
+    "Einsum": shared.einsum,
+    "Mean": shared.reduced(spell.mean),
+    "Sum": shared.reduced(spell.total),
+    "Max": shared.reduced(spell.largest),
+    "Min": shared.reduced(spell.smallest),
+    "ArgMax": shared.arg_max,
+    "Cumsum": shared.stated_cumulative_sum,
     **MOVEMENT,
     **WINDOWS,
     **CONTROL,

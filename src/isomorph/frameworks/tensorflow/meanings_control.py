@@ -26,8 +26,7 @@ def _while(call: Call) -> Sequence[Term]:
 def _if(call: Call) -> Sequence[Term]:
     call.derived("output_shapes", "Tcond", "Tin", "Tout")
     then, other = call.body("then_branch"), call.body("else_branch")
-    given = call.all()[1:]
-    return branch(call.terms, call.x(0), lambda: then.run(*given), lambda: other.run(*given))
+    return branch(call.terms, call.x(0), then.run, other.run, call.all()[1:])
 
 
 def _element_type(call: Call) -> str:

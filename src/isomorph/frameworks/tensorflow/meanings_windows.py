@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from isomorph.proof import shared_movement as shared
 from isomorph.proof import spelled_windows as spell
 from isomorph.proof import spelling
-from isomorph.proof.spelled_resize import repeated_along, resize_bilinear
 from isomorph.proof.term import NoMeaningError, Term
 
 if TYPE_CHECKING:
@@ -24,9 +23,7 @@ def _last(call: Call) -> bool:
 
 
 def _image(call: Call, place: int = 0) -> Term:
-    x = call.x(place)
-    if x.rank != 4 or not x.is_float:
-        raise NoMeaningError(f"an image of {x.dtype} with {x.rank} axes")
+    x = shared.image(call, place)
     return spell.channels_first(call.terms, x) if _last(call) else x
 
 
@@ -56,11 +53,9 @@ def _border(
         if len(explicit) != 8 or sum(map(sum, pairs)) != sum(map(sum, edges)) or min(explicit) < 0:
             raise NoMeaningError("a border that does not fit")
         return [int(pair[0]) for pair in edges], [int(pair[1]) for pair in edges]
-    if stated not in ("SAME", "VALID") or any(explicit):
-        raise NoMeaningError(f"padding {stated}")
-    if stated == "SAME":
-        return spell.same_border(x.shape[2:], kernel, strides, dilations)
-    return [0, 0], [0, 0]
+    if any(explicit):
+        raise NoMeaningError(f"padding {stated} with explicit borders")
+    return spell.stated_border(stated, x.shape[2:], kernel, strides, dilations)
 
 
 def _convolved(call: Call, weight: Term, groups: int) -> Sequence[Term]:
@@ -105,8 +100,9 @@ def _transposed(call: Call) -> Sequence[Term]:
         raise NoMeaningError("an output shape that does not fit")
     stated = call.needs("padding")
     sizes, channels = (shape[1:3], shape[3]) if _last(call) else (shape[2:], shape[1])
-    if stated not in ("SAME", "VALID") or shape[0] != x.shape[0] or channels != weight.shape[2]:
-        raise NoMeaningError(f"padding {stated}, or an output shape that does not fit")
+    spell.require_same_or_valid(stated)
+    if shape[0] != x.shape[0] or channels != weight.shape[2]:
+        raise NoMeaningError("an output shape that does not fit")
     y = spell.adjoint_convolution(
         t, x, t.transpose(weight, (3, 2, 0, 1)), None, sizes=sizes,
         strides=_sizes(call, "strides"), dilations=_sizes(call, "dilations"),
@@ -166,34 +162,9 @@ def _batch_norm(call: Call) -> Sequence[Term]:
     return (*_result(call, y), *further)
 
 
-def _resize_bilinear(call: Call) -> Sequence[Term]:
-    call.only(2)
-    t, x, sizes = call.terms, call.x(), call.ints(1)
-    if x.rank != 4 or not x.is_float:
-        raise NoMeaningError(f"an image of {x.dtype} with {x.rank} axes")
-    x = spell.channels_first(t, x)
-    corners, halves = bool(call.needs("align_corners")), bool(call.needs("half_pixel_centers"))
-    for axis, size in zip((2, 3), sizes, strict=True):
-        x = resize_bilinear(t, x, axis, size, corners=corners, halves=halves)
-    return (spell.channels_last(t, x),)
-
-
-def _resize_nearest(call: Call) -> Sequence[Term]:
-    call.only(2)
-    call.refuse("align_corners", False)
-    call.needs("half_pixel_centers")
-    t, x, sizes = call.terms, call.x(), call.ints(1)
-    if x.rank != 4:
-        raise NoMeaningError(f"an image with {x.rank} axes")
-    x = spell.channels_first(t, x)
-    for axis, size in zip((2, 3), sizes, strict=True):
-        x = repeated_along(t, x, axis, size, Fraction(size, x.shape[axis]))
-    return (spell.channels_last(t, x),)
-
-
 WINDOWS: dict[str, Meaning] = {
-    "ResizeBilinear": _resize_bilinear,
-    "ResizeNearestNeighbor": _resize_nearest,
+    "ResizeBilinear": shared.bilinear,
+    "ResizeNearestNeighbor": shared.nearest,
     "Conv2D": _conv,
     "DepthwiseConv2dNative": _depthwise,
     "Conv2DBackpropInput": _transposed,

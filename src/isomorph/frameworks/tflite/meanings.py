@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from isomorph.frameworks.tflite.meanings_activations import fused
@@ -27,10 +27,6 @@ def _binary(name: str) -> Meaning:
     return lambda call: (fused(call, shared.combined(call, name)),)
 
 
-def _reduced(function: Callable[..., Term]) -> Meaning:
-    return lambda call: shared.reduced(call, function, kept=bool(call.needs("keep_dims")))
-
-
 def _fully_connected(call: Call) -> Sequence[Term]:
     """The tensor as rows, with the weights and a bias; its axes come back if they are kept."""
     call.only(2, 3)
@@ -50,38 +46,14 @@ def _fully_connected(call: Call) -> Sequence[Term]:
     return (t.reshape(fused(call, y), shape),)
 
 
-def _batch_matmul(call: Call) -> Sequence[Term]:
-    call.only(2)
-    t, a, b = call.terms, call.x(0), call.x(1)
-    a = spell.swapped(t, a) if call.needs("adj_x") else a
-    b = spell.swapped(t, b) if call.needs("adj_y") else b
-    return (t.matmul(a, b),)
-
-
 def _softmax(call: Call, x: Term) -> Term:
     t = call.terms
     return spell.softmax(t, t.mul(x, t.number(float(call.needs("beta")), x.dtype)), -1)
 
 
-def _leaky_relu(call: Call, x: Term) -> Term:
-    t = call.terms
-    return spell.leaky_relu(t, x, t.number(float(call.needs("alpha")), x.dtype))
-
-
 def _gelu(call: Call, x: Term) -> Term:
     function = spell.gelu_tanh if call.needs("approximate") else spell.gelu
     return function(call.terms, call.implied, x)
-
-
-def _prelu(call: Call) -> Sequence[Term]:
-    call.only(2)
-    if not call.x().is_float:
-        raise NoMeaningError(f"PRELU of {call.x().dtype}")
-    return (spell.leaky_relu(call.terms, call.x(0), call.x(1)),)
-
-
-def _hard_swish(call: Call, x: Term) -> Term:
-    return call.terms.mul(x, spell.hard_gate(call.terms, call.implied, x))
 
 
 def _cast(call: Call) -> Sequence[Term]:
@@ -106,40 +78,13 @@ def _dequantize(call: Call) -> Sequence[Term]:
     return (spell.cast(call.terms, call.x(), "float32"),)
 
 
-def _arg_max(call: Call) -> Sequence[Term]:
-    call.only(2)
-    if not call.x().is_float:
-        raise NoMeaningError(f"ARG_MAX of {call.x().dtype}")
-    return shared.place_of_largest(call, call.ints(1)[0], str(call.needs("output_type")))
-
-
-def _cumulative_sum(call: Call) -> Sequence[Term]:
-    call.only(2)
-    if not call.x().is_float:
-        raise NoMeaningError(f"CUMSUM of {call.x().dtype}")
-    options = {key: bool(call.needs(key)) for key in ("exclusive", "reverse")}
-    return (spell.cumulative_sum(call.terms, call.x(), call.ints(1)[0], **options),)
-
-
-def _power(call: Call) -> Sequence[Term]:
-    call.only(2)
-    return (spell.power(call.terms, call.x(0), call.x(1)),)
-
-
-def _select(call: Call) -> Sequence[Term]:
-    """The older choice, whose condition may also be one value per row."""
-    if call.x(0).shape != call.x(1).shape or call.x(1).shape != call.x(2).shape:
-        raise NoMeaningError("a choice between tensors of different shapes")
-    return shared.chosen(call)
-
-
 SPELLED: dict[str, Meaning] = {
     **{name: shared.unary(word) for name, word in _UNARY.items()},
     **{name: _binary(name.lower()) for name in ("ADD", "SUB", "MUL", "DIV")},
     "MAXIMUM": shared.extremum("maximum"),
     "MINIMUM": shared.extremum("minimum"),
     "SQUARED_DIFFERENCE": shared.squared_difference,
-    "POW": _power,
+    "POW": shared.power,
     "ABS": one(shared.absolute),
     "NEG": one(lambda call, x: call.terms.neg(x)),
     "SQUARE": one(lambda call, x: call.terms.mul(x, x)),
@@ -149,11 +94,11 @@ SPELLED: dict[str, Meaning] = {
     "RELU6": one(shared.clipped(0.0, 6.0)),
     "RELU_N1_TO_1": one(shared.clipped(-1.0, 1.0)),
     "RELU_0_TO_1": one(shared.clipped(0.0, 1.0)),
-    "LEAKY_RELU": one(_leaky_relu),
-    "PRELU": _prelu,
+    "LEAKY_RELU": one(shared.leaky_relu),
+    "PRELU": shared.prelu,
     "ELU": one(lambda call, x: spell.elu(call.terms, x, 1.0)),
     "GELU": one(_gelu),
-    "HARD_SWISH": one(_hard_swish),
+    "HARD_SWISH": one(shared.hard_swish),
     "SOFTMAX": one(_softmax),
     "LOG_SOFTMAX": one(lambda call, x: spell.log_softmax(call.terms, x, -1)),
     "LESS": shared.compared("less"),
@@ -165,18 +110,18 @@ SPELLED: dict[str, Meaning] = {
     "LOGICAL_AND": shared.logical("and"),
     "LOGICAL_OR": shared.logical("or"),
     "LOGICAL_NOT": shared.logical("not"),
-    "SELECT": _select,
+    "SELECT": shared.chosen_alike,
     "SELECT_V2": shared.chosen,
     "CAST": _cast,
     "DEQUANTIZE": _dequantize,
     "FULLY_CONNECTED": _fully_connected,
-    "BATCH_MATMUL": _batch_matmul,
-    "MEAN": _reduced(spell.mean),
-    "SUM": _reduced(spell.total),
-    "REDUCE_MAX": _reduced(spell.largest),
-    "REDUCE_MIN": _reduced(spell.smallest),
-    "ARG_MAX": _arg_max,
-    "CUMSUM": _cumulative_sum,
+    "BATCH_MATMUL": shared.matmul("adj_x", "adj_y"),
+    "MEAN": shared.reduced(spell.mean),
+    "SUM": shared.reduced(spell.total),
+    "REDUCE_MAX": shared.reduced(spell.largest),
+    "REDUCE_MIN": shared.reduced(spell.smallest),
+    "ARG_MAX": shared.arg_max,
+    "CUMSUM": shared.stated_cumulative_sum,
     **MOVEMENT,
     **WINDOWS,
     **CONTROL,

@@ -18,8 +18,7 @@ def _while(call: Call) -> Sequence[Term]:
 
 def _if(call: Call) -> Sequence[Term]:
     then, other = call.body("then"), call.body("else")
-    given = call.all()[1:]
-    return branch(call.terms, call.x(0), lambda: then.run(*given), lambda: other.run(*given))
+    return branch(call.terms, call.x(0), then.run, other.run, call.all()[1:])
 
 
 def _shape(call: Call) -> Sequence[Term]:

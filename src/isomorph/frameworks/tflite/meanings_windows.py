@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from isomorph.frameworks.tflite.meanings_activations import fused
+from isomorph.proof import shared_movement as shared
 from isomorph.proof import spelled_windows as spell
-from isomorph.proof.spelled_resize import repeated_along, resize_bilinear
 from isomorph.proof.term import NoMeaningError, Term
 
 if TYPE_CHECKING:
@@ -22,30 +21,17 @@ def _sizes(call: Call, *names: str) -> list[int]:
     return sizes
 
 
-def _border(
-    call: Call, x: Term, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
-) -> tuple[list[int], list[int]]:
-    """Of a tensor [N, C, H, W]."""
-    stated = call.needs("padding")
-    if stated not in ("SAME", "VALID"):
-        raise NoMeaningError(f"padding {stated}")
-    if stated == "SAME":
-        return spell.same_border(x.shape[2:], kernel, strides, dilations)
-    return [0, 0], [0, 0]
-
-
 def _image(call: Call, place: int = 0) -> Term:
-    x = call.x(place)
-    if x.rank != 4 or not x.is_float:
-        raise NoMeaningError(f"an image of {x.dtype} with {x.rank} axes")
-    return spell.channels_first(call.terms, x)
+    return spell.channels_first(call.terms, shared.image(call, place))
 
 
 def _convolved(call: Call, weight: Term, groups: int) -> Sequence[Term]:
     t, x = call.terms, _image(call)
     strides = _sizes(call, "stride_h", "stride_w")
     dilations = _sizes(call, "dilation_h_factor", "dilation_w_factor")
-    before, after = _border(call, x, weight.shape[2:], strides, dilations)
+    before, after = spell.stated_border(
+        call.needs("padding"), x.shape[2:], weight.shape[2:], strides, dilations
+    )
     y = spell.convolution(
         t, x, weight, call.optional(2), strides=strides, dilations=dilations, before=before,
         after=after, groups=groups,
@@ -83,8 +69,7 @@ def _transposed(call: Call) -> Sequence[Term]:
     if len(shape) != 4 or shape[0] != x.shape[0] or shape[3] != weight.shape[0]:
         raise NoMeaningError("an output shape that does not fit")
     stated = call.needs("padding")
-    if stated not in ("SAME", "VALID"):
-        raise NoMeaningError(f"padding {stated}")
+    spell.require_same_or_valid(stated)
     y = spell.adjoint_convolution(
         t, x, t.transpose(weight, (3, 0, 1, 2)), call.optional(3), sizes=shape[1:3],
         strides=_sizes(call, "stride_h", "stride_w"), dilations=(1, 1), same=stated == "SAME",
@@ -97,7 +82,7 @@ def _pool(call: Call) -> tuple[Term, dict[str, list[int]]]:
     x = _image(call)
     kernel = _sizes(call, "filter_height", "filter_width")
     strides = _sizes(call, "stride_h", "stride_w")
-    before, after = _border(call, x, kernel, strides, (1, 1))
+    before, after = spell.stated_border(call.needs("padding"), x.shape[2:], kernel, strides, (1, 1))
     return x, {"kernel": kernel, "strides": strides, "before": before, "after": after}
 
 
@@ -114,27 +99,13 @@ def _average_pool(call: Call) -> Sequence[Term]:
     return (spell.channels_last(call.terms, fused(call, y)),)
 
 
-def _resize_bilinear(call: Call) -> Sequence[Term]:
-    call.only(2)
-    t, x, sizes = call.terms, _image(call), call.ints(1)
-    corners, halves = bool(call.needs("align_corners")), bool(call.needs("half_pixel_centers"))
-    for axis, size in zip((2, 3), sizes, strict=True):
-        x = resize_bilinear(t, x, axis, size, corners=corners, halves=halves)
-    return (spell.channels_last(t, x),)
-
-
 def _resize_nearest(call: Call) -> Sequence[Term]:
-    call.only(2)
-    call.refuse("align_corners", False)
-    call.needs("half_pixel_centers")
-    t, x, sizes = call.terms, _image(call), call.ints(1)
-    for axis, size in zip((2, 3), sizes, strict=True):
-        x = repeated_along(t, x, axis, size, Fraction(size, x.shape[axis]))
-    return (spell.channels_last(t, x),)
+    shared.image(call)
+    return shared.nearest(call)
 
 
 WINDOWS: dict[str, Meaning] = {
-    "RESIZE_BILINEAR": _resize_bilinear,
+    "RESIZE_BILINEAR": shared.bilinear,
     "RESIZE_NEAREST_NEIGHBOR": _resize_nearest,
     "CONV_2D": _conv,
     "DEPTHWISE_CONV_2D": _depthwise,
