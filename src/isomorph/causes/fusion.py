@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 _SIZES = frozenset({"Shape", "Size", "Gather", "Concat", "Slice", "Cast", "Unsqueeze", "Squeeze"})
 """What computes sizes: an exporter may store them, and fuses nothing by that."""
 
+_FEW = 3
+"""So many optimizers are switched off one by one as fast as by halves."""
+
 
 class Fusion:
     """A fused operator that does not do what its parts did, or an optimizer pass that changes.
@@ -130,7 +133,7 @@ def _narrowed(execution: Execution) -> tuple[Switch | None, Switch | None, list[
     now = execution.environment.settings
     groups = [each for each in groups if any(now.get(k) != v for k, v in each.settings.items())]
     level, tried = _first(execution, groups, "group of optimizers")
-    single, more = _first(execution, execution.single({}), "optimizer")
+    single, more = _single(execution, execution.single({}))
     together = _together(execution) if single is None else None
     if together is not None:
         names = together.name
@@ -144,6 +147,20 @@ def _narrowed(execution: Execution) -> tuple[Switch | None, Switch | None, list[
             )
         )
     return level, single or together, [*tried, *more]
+
+
+def _single(
+    execution: Execution, switches: Sequence[Switch]
+) -> tuple[Switch | None, list[Experiment]]:
+    """The optimizer that alone has to be off: by halves, and one by one if no half will do."""
+    left = list(switches)
+    while len(left) > _FEW:
+        half = len(left) // 2
+        parts = left[:half], left[half:]
+        left = next(
+            (part for part in parts if execution.right(_joined({s.name: s for s in part}))), []
+        )
+    return _first(execution, left or switches, "optimizer")
 
 
 def _together(execution: Execution) -> Switch | None:

@@ -27,6 +27,7 @@ _FLOATS: dict[str, tuple[int, int]] = {
     "float8_e5m2fnuz": (3, 15),
     "float16": (11, 15),
     "bfloat16": (8, 127),
+    "tf32": (11, 127),
     "float32": (24, 127),
     "float64": (53, 1023),
 }

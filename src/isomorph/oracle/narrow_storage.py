@@ -22,9 +22,14 @@ _HALF_RANGE = 1.0 / np.sqrt(3.0)
 """The deviation of numbers that are spread evenly between −1 and 1."""
 
 _FLOAT64_DIGITS = 52
-_DIGITS = {"float16": 10, "bfloat16": 7}
+_DIGITS = {"float16": 10, "bfloat16": 7, "tf32": 10}
 """Binary digits behind the point of the types that are recognized by their bits."""
-_NORMAL = {"float16": (2.0**-14, 65504.0), "bfloat16": (2.0**-126, (2.0 - 2.0**-7) * 2.0**127)}
+_NORMAL = {
+    "float16": (2.0**-14, 65504.0),
+    "bfloat16": (2.0**-126, (2.0 - 2.0**-7) * 2.0**127),
+    # Only products read their operands so: what float32 does not hold is the product's overflow.
+    "tf32": (2.0**-126, np.inf),
+}
 """Their smallest and largest normal numbers."""
 
 
@@ -67,6 +72,8 @@ def _move_piece(
 @cache
 def _least_step(dtype: str) -> float:
     """Below the smallest normal number the spacing no longer shrinks with the number."""
+    if dtype in _NORMAL:
+        return unit_roundoff(dtype) * _NORMAL[dtype][0]
     return unit_roundoff(dtype) * float(ml_dtypes.finfo(numpy_dtype(dtype)).smallest_normal)
 
 
@@ -74,7 +81,8 @@ def _fits(values: Array, size: Array, dtype: str) -> Array:
     """Where a number is one of the type, or none at all (infinite, NaN)."""
     digits = _DIGITS.get(dtype)
     smallest, largest = _NORMAL.get(dtype, (np.inf, 0.0))
-    if digits is None or not np.max(size, initial=0.0) <= largest:
+    largest_here = np.max(size, initial=0.0)
+    if digits is None or (largest < np.inf and not largest_here <= largest):
         return np.asarray((values.astype(numpy_dtype(dtype)) == values) | ~np.isfinite(values))
     spare = np.uint64((1 << (_FLOAT64_DIGITS - digits)) - 1)
     fits = np.asarray((values.view(np.uint64) & spare) == 0)
@@ -82,4 +90,4 @@ def _fits(values: Array, size: Array, dtype: str) -> Array:
     if below.any():
         steps = values[below] * (2.0**digits / smallest)
         fits[below] = steps == np.rint(steps)
-    return fits
+    return fits if np.isfinite(largest_here) else fits | ~np.isfinite(values)

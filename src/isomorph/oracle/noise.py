@@ -28,6 +28,8 @@ UNIT_ROUNDOFF: dict[str, float] = {
     "float64": 2.0**-53,
     "float32": 2.0**-24,
     "float16": 2.0**-11,
+    # Tensor cores drop the digits behind, which is up to two roundings.
+    "tf32": 2.0**-10,
     "bfloat16": 2.0**-8,
     "float8_e4m3fn": 2.0**-4,
     "float8_e4m3fnuz": 2.0**-4,
@@ -49,6 +51,8 @@ def unit_roundoff(dtype: str | None) -> float:
 def dtype_in_run(dtype: str | None, noise: Noise | None) -> str | None:
     """The type that a run computes in where this one is declared: it may ask for a narrower."""
     narrow = noise.run_dtype if noise is not None else ""
+    if narrow == "tf32" and dtype not in {"float32", "float64"}:
+        return dtype  # only what is wider is read so
     return narrow if 0.0 < unit_roundoff(dtype) < unit_roundoff(narrow) else dtype
 
 

@@ -16,7 +16,7 @@ from isomorph.core.protocols import HasSwitches, WritesSettingsCode
 from isomorph.core.repair import SessionOption
 from isomorph.core.report import Fact
 from isomorph.repair.proof import GOOD, trusted
-from isomorph.sessions.model_handle import ModelHandle
+from isomorph.sessions.model_handle import ModelHandle, completed
 
 if TYPE_CHECKING:
     from isomorph.core.protocols import Runtime
@@ -40,7 +40,7 @@ def restoring_settings(
     """The first settings under which every sample is good, with what was measured."""
     runtime = registry.runtime(candidate.runtime)
     seen: list[Mapping[str, str]] = [dict(candidate.settings)]
-    for name, settings in _choices(runtime, findings):
+    for name, settings in _choices(runtime, completed(runtime.name, candidate.settings), findings):
         whole = {**candidate.settings, **settings}
         if whole in seen:
             continue
@@ -52,7 +52,7 @@ def restoring_settings(
 
 
 def _choices(
-    runtime: Runtime, findings: Sequence[Finding]
+    runtime: Runtime, now: Mapping[str, str], findings: Sequence[Finding]
 ) -> Iterator[tuple[str, Mapping[str, str]]]:
     for finding in findings:
         settings = finding.fact(Fact.SETTINGS)
@@ -60,7 +60,12 @@ def _choices(
             named = str(finding.fact(Fact.OPTIMIZER) or finding.summary)
             yield named, {str(key): str(value) for key, value in settings.items()}
     if isinstance(runtime, HasSwitches):
-        yield from ((switch.name, switch.settings) for switch in runtime.switches)
+        yield from (
+            (switch.name, switch.settings)
+            for switch in runtime.switches
+            # What is off as a whole has no parts to be switched off.
+            if any(now.get(key) != runtime.plain.get(key) for key in switch.settings)
+        )
     yield "every optimizer", runtime.plain
 
 

@@ -60,6 +60,31 @@ def test_a_model_alone_may_lose_as_much(folder, dtype):
     assert not report.findings
 
 
+@pytest.mark.parametrize("dtype", TYPES)
+def test_what_autocast_rounds_is_a_loss_that_was_asked_for(folder, dtype):
+    report = checked(folder, "plain", "plain", candidate_autocast=dtype)
+    assert report.verdict is Verdict.DEGRADED, report.reason
+    [output] = report.outputs
+    assert 0.01 < output.execution_candidate.budget.ratio <= 1.0, "the budget is of that size"
+    assert not report.findings
+
+
+def test_what_autocast_overflows_is_more_than_the_type_explains(folder):
+    report = checked(folder, "large", "large", candidate_autocast="float16")
+    assert report.verdict is Verdict.DIVERGENT
+    assert "float16" in report.reason
+    assert report.findings[0].cause == "precision"
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+@pytest.mark.parametrize("tf32", ["yes", "no"])
+def test_tf32_is_a_loss_where_it_was_asked_for(folder, tf32):
+    report = checked(folder, "plain", "plain", candidate_device="cuda", candidate_tf32=tf32)
+    expected = Verdict.DEGRADED if tf32 == "yes" else Verdict.EQUIVALENT
+    assert report.verdict is expected, report.reason
+    assert not report.findings
+
+
 def test_an_altered_graph_is_found_behind_the_loss_of_its_run(folder):
     report = checked(folder, "plain", "altered", candidate_dtype="bfloat16")
     assert report.verdict is Verdict.DIVERGENT

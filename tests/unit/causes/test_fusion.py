@@ -126,3 +126,27 @@ def test_optimizers_that_do_each_other_s_work_are_found_together():
     (answer,) = _switched_off(execution)
     assert answer.fix == "run with --set disable_optimizers=First,Second"
     assert "changed by First and Second" in answer.summary
+
+
+def test_among_many_optimizers_the_one_is_found_by_halves():
+    names, asked = [f"Pass{index}" for index in range(32)], []
+
+    def right(settings):
+        asked.append(settings)
+        off = settings.get("disable_optimizers", "").split(",")
+        return settings.get("optimization") == "none" or "Pass21" in off
+
+    [found] = _switched_off(
+        Execution(
+            environment=Environment(runtime="onnxruntime"),
+            plain={"optimization": "none"},
+            right=right,
+            steady=lambda _: True,
+            alone=lambda *_: None,
+            single=lambda _: tuple(
+                Switch(name=name, settings={"disable_optimizers": name}) for name in names
+            ),
+        )
+    )
+    assert found.fix == "run with --set disable_optimizers=Pass21"
+    assert len(asked) < 16

@@ -54,6 +54,22 @@ def test_they_are_spread_evenly_over_the_rounding(dtype):
     assert 0.99 < np.abs(errors).max() < 1.01
 
 
+@given(values=arrays(np.float64, 24, elements=NUMBERS))
+def test_tf32_holds_float32_numbers_of_eleven_digits(values):
+    normal = (np.abs(values) >= 2.0**-126) & np.isfinite(values)
+    digits = np.frexp(np.where(normal, values, 1.0))[0] * 2.0**11
+    with np.errstate(over="ignore"):
+        fits = _fits(values, np.abs(values), "tf32")
+    assert np.array_equal(fits[normal], (digits == np.rint(digits))[normal])
+    assert np.all(fits[~np.isfinite(values)])
+
+
+def test_tf32_cuts_its_numbers_off():
+    values = np.full(10_000, 1.0 + 2.0**-12)
+    moved = disturbed_by_storage(values, "tf32", np.random.default_rng(0))
+    assert 0.99 * 2.0**-10 < np.abs(moved - values).max() < 1.01 * 2.0**-10
+
+
 def test_wider_noise_moves_farther():
     values = np.full(1000, 0.1)
     random = np.random.default_rng

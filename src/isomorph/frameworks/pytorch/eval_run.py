@@ -31,6 +31,7 @@ from isomorph.frameworks.pytorch.op_noise import disturbed, rounds_nothing, stor
 from isomorph.frameworks.pytorch.operand_devices import call_on_one_device
 from isomorph.frameworks.pytorch.program import Program, Step, replace_refs
 from isomorph.frameworks.pytorch.weight_cache import LiftedWeights
+from isomorph.oracle.dtypes import HALVES
 from isomorph.oracle.noise import UNIT_ROUNDOFF, dtype_in_run, generator, unit_roundoff
 from isomorph.oracle.plan import Planner
 from isomorph.oracle.rounded_constants import move_by_rounding, narrowing_shifts
@@ -190,13 +191,13 @@ class OracleRun:
                 return result
             # What the type rounds to may be the neighbor, once the value has been disturbed.
             self.source.enter(site, 0.0)
-            shaken = stored(lifted(arguments[0]), out, self.source.random)
+            shaken = stored(lifted(arguments[0]), str(dtype_name(out)), self.source.random)
             return torch.where(torch.isfinite(result), shaken, result)
         arguments = numbers_as_held(step, arguments, self._width(program, step, values, out))
         if self.source is None:
             return _called_wide(step, arguments, named)
         # Narrow types accumulate in float32 and are rounded when they are stored.
-        narrow = out if out in FLOATS and out not in {torch.float32, torch.float64} else None
+        narrow = self._kept_in(out)
         unit = UNIT_ROUNDOFF["float32"] if narrow else unit_roundoff(dtype_name(out))
         self.source.enter(site, unit)
         with _wide_default():
@@ -210,7 +211,13 @@ class OracleRun:
         if declared not in FLOATS:
             return declared
         name = dtype_in_run(dtype_name(declared), self.noise)
-        return getattr(torch, str(name)) if name != dtype_name(declared) else declared
+        # Nothing is stored in TF32: products read it out of float32.
+        return getattr(torch, str(name), declared)
+
+    def _kept_in(self, computed: torch.dtype | None) -> str:
+        """The narrow type that results of this type are rounded to; empty where there is none."""
+        name = dtype_in_run(dtype_name(computed), self.noise) or ""
+        return name if name in HALVES else ""
 
     def _width(
         self, program: Program, step: Step, values: Values, out: torch.dtype | None

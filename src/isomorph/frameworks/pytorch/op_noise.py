@@ -14,7 +14,6 @@ import numpy as np
 import torch
 
 from isomorph.core.ops import MOVES_DATA
-from isomorph.frameworks.pytorch.arrays import dtype_name
 from isomorph.frameworks.pytorch.bound_arguments import array, bound, each_float, on_floats, tensor
 from isomorph.frameworks.pytorch.composite_ops import COMPOSITES
 from isomorph.frameworks.pytorch.intermediate_sizes import EXACTLY, size_rule
@@ -33,11 +32,11 @@ def disturbed(
     arguments: list[Any],
     named: dict[str, Any],
     source: NoiseSource,
-    narrow: torch.dtype | None = None,
+    narrow: str = "",
 ) -> Any:  # noqa: ANN401
     """The step's result with the rounding of its arithmetic; ``narrow`` is what it is kept in."""
     word = plain_word(step)
-    if narrow is not None and word in RECURRENT:
+    if narrow and word in RECURRENT:
         source = StoredAtEachStep(source, narrow)
     composite = COMPOSITES.get(word)
     if composite is not None:
@@ -78,13 +77,13 @@ def _unknown(step: Step, arguments: list[Any], named: dict[str, Any], source: No
     return each_float(result, lambda value: source.rounded(array(value), abs(array(value))))
 
 
-def stored(result: Any, dtype: torch.dtype, random: np.random.Generator) -> Any:  # noqa: ANN401
+def stored(result: Any, dtype: str, random: np.random.Generator) -> Any:  # noqa: ANN401
     """Values after being kept in a narrow type: uniform within one rounding, if there is one."""
     return each_float(result, lambda value: _kept(value, dtype, random))
 
 
-def _kept(value: torch.Tensor, dtype: torch.dtype, random: np.random.Generator) -> Array:
-    return disturbed_by_storage(array(value), str(dtype_name(dtype)), random)
+def _kept(value: torch.Tensor, dtype: str, random: np.random.Generator) -> Array:
+    return disturbed_by_storage(array(value), dtype, random)
 
 
 class StoredAtEachStep:
@@ -92,7 +91,7 @@ class StoredAtEachStep:
 
     active = True
 
-    def __init__(self, source: NoiseSource, dtype: torch.dtype) -> None:
+    def __init__(self, source: NoiseSource, dtype: str) -> None:
         self.source, self.dtype = source, dtype
         self.quantizers, self.scale = source.quantizers, source.scale
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import RuntimeFailedError, UsageError
-from isomorph.core.execution import Switch
+from isomorph.core.execution import OPTIMIZERS_THAT_RAN, Switch
 from isomorph.core.lazy import require
 from isomorph.core.settings import chosen, thread_count
 
@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from isomorph.core.model import Model
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Environment
+    from isomorph.frameworks.pytorch.program import Program
 
 _TF32 = ("torch's choice", "yes", "no")
 _NARROW = ("float16", "bfloat16")
 _DTYPES = ("as declared", "float64", "float32", *_NARROW)
+_STAGES = ("no", "dynamo", "aot", "decompositions", "yes")
 
 
 class PytorchRuntime:
@@ -32,21 +34,37 @@ class PytorchRuntime:
     settings: Mapping[str, str] = {
         "device": "cpu",
         "dtype": "as declared",
+        "autocast": "no",
         "compile": "no",
+        "uncompiled_operators": "",
+        "name_optimizers": "no",
         "threads": "",
         "deterministic": "no",
         "tf32": "torch's choice",
     }
     plain: Mapping[str, str] = {"compile": "no"}
     switches = (
+        Switch(name="Inductor in torch.compile", settings={"compile": "decompositions"}),
+        Switch(name="a decomposition in torch.compile", settings={"compile": "aot"}),
+        Switch(name="AOTAutograd in torch.compile", settings={"compile": "dynamo"}),
         Switch(name="torch.compile", settings={"compile": "no"}),
         Switch(name="the declared types", settings={"dtype": "as declared"}, kind="precision"),
+        Switch(name="autocast off", settings={"autocast": "no"}, kind="precision"),
         Switch(name="TF32 off", settings={"tf32": "no"}, kind="precision"),
     )
 
     def requested_dtype(self, settings: Mapping[str, str]) -> str:
-        """The type of ``dtype``, where that is narrower than float32."""
-        return settings["dtype"] if settings["dtype"] in _NARROW else ""
+        """The narrowest type that ``dtype``, ``autocast`` or ``tf32`` asks for."""
+        asked = {settings["dtype"], settings["autocast"]}
+        if settings["tf32"] == "yes" and settings["device"].startswith("cuda"):
+            asked.add("tf32")
+        return next((each for each in ("bfloat16", "tf32", "float16") if each in asked), "")
+
+    def optimizer_switches(self, facts: Mapping[str, str]) -> tuple[Switch, ...]:
+        """Each operator that torch.compile has a form of its own for, as a switch."""
+        from isomorph.frameworks.pytorch.compile_stages import operator_switches
+
+        return operator_switches(_words(facts.get(OPTIMIZERS_THAT_RAN, "")))
 
     def accepts(self, model: Model) -> bool:
         """Only PyTorch models."""
@@ -55,20 +73,25 @@ class PytorchRuntime:
     def open(self, model: Model, environment: Environment) -> Session:
         """Place the weights once; cuts are planned when a run first needs them."""
         torch = require("torch", extra=self.extra, needed_for="runtime 'pytorch'")
-        from isomorph.frameworks.pytorch.session import TorchSession
+        from isomorph.frameworks.pytorch.session import RunMode, TorchSession
 
         settings = {**self.settings, **environment.settings}
         device = usable_device(torch, settings["device"], fix="--set device=cpu")
         dtype = chosen(self.name, settings, "dtype", _DTYPES)
-        compiled = chosen(self.name, settings, "compile", ("no", "yes")) == "yes"
+        stage = chosen(self.name, settings, "compile", _STAGES)
+        autocast = chosen(self.name, settings, "autocast", ("no", *_NARROW))
         deterministic = chosen(self.name, settings, "deterministic", ("no", "yes")) == "yes"
+        naming = chosen(self.name, settings, "name_optimizers", ("no", "yes")) == "yes"
         threads = thread_count(settings["threads"])
         tf32 = chosen(self.name, settings, "tf32", _TF32)
         if device.type != "cuda":
             settings["tf32"] = "no"  # only CUDA has it
-        if compiled:
+        if stage != "no":
             _need_compiler()
             _refuse_narrow_compilation(dtype)
+        facts = _facts(torch, device, tf32, deterministic=deterministic)
+        if naming and stage == "yes":
+            facts[OPTIMIZERS_THAT_RAN] = ", ".join(_compiled_operators(model.native.program))
         return TorchSession(
             model.native,
             replace(
@@ -78,15 +101,32 @@ class PytorchRuntime:
                 precision=dtype,
                 threads=threads or torch.get_num_threads(),
                 settings=settings,
-                facts=_facts(torch, device, tf32, deterministic=deterministic),
+                facts=facts,
             ),
-            device=device,
-            dtype=None if dtype == "as declared" else getattr(torch, dtype),
-            compiled=compiled,
-            threads=threads,
-            deterministic=deterministic,
-            tf32=_asked(tf32),
+            RunMode(
+                device=device,
+                dtype=None if dtype == "as declared" else getattr(torch, dtype),
+                autocast=None if autocast == "no" else getattr(torch, autocast),
+                stage="" if stage == "no" else stage,
+                uncompiled=_words(settings["uncompiled_operators"]),
+                threads=threads,
+                deterministic=deterministic,
+                tf32=_asked(tf32),
+            ),
         )
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _compiled_operators(program: Program) -> tuple[str, ...]:
+    from isomorph.frameworks.pytorch.compile_stages import compiled_operators
+
+    try:
+        return compiled_operators(program)
+    except (ImportError, AttributeError):  # parts of torch that another release may rename
+        return ()
 
 
 def usable_device(torch: Any, word: str, *, fix: str) -> Any:  # noqa: ANN401
@@ -108,7 +148,7 @@ def _refuse_narrow_compilation(dtype: str) -> None:
     # The steps are run in a narrower type one by one; what is compiled is the model as it is.
     if dtype != "as declared":
         raise UsageError(
-            "CONFLICTING_SETTINGS", f"compile=yes and dtype={dtype} exclude each other",
+            "CONFLICTING_SETTINGS", f"compile and dtype={dtype} exclude each other",
             fix="export the model in that type, or leave one of them out",
         )  # fmt: skip
 

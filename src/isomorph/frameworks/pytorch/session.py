@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -13,6 +14,7 @@ from isomorph.core.cutting import outputs_only
 from isomorph.core.errors import RuntimeFailedError, UsageError, message_lines
 from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.frameworks.pytorch.arrays import is_float, to_array, to_tensor
+from isomorph.frameworks.pytorch.compile_stages import compiled
 from isomorph.frameworks.pytorch.control_flow import is_control, refuse_unsupported, run_control
 from isomorph.frameworks.pytorch.in_place_ops import written_places
 from isomorph.frameworks.pytorch.interpreter import (
@@ -47,37 +49,43 @@ _HELD = 16 << 20
 """Bytes of weights in a file that a run leaves in memory after it has used them."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunMode:
+    """How a model is run; None where torch or the model decides.
+
+    ``stage``: how far it is compiled, as in ``compile_stages``, without the ``uncompiled``
+    operators; empty if not at all.
+    """
+
+    device: torch.device
+    dtype: torch.dtype | None = None
+    autocast: torch.dtype | None = None
+    stage: str = ""
+    uncompiled: tuple[str, ...] = ()
+    threads: int | None = None
+    deterministic: bool = False
+    tf32: bool | None = None
+
+
 class TorchSession:
     """Runs a program's steps, or the deployed object itself."""
 
-    def __init__(
-        self,
-        model: TorchModel,
-        environment: Environment,
-        *,
-        device: torch.device,
-        dtype: torch.dtype | None,
-        compiled: bool,
-        threads: int | None,
-        deterministic: bool,
-        tf32: bool | None = None,
-    ) -> None:
+    def __init__(self, model: TorchModel, environment: Environment, mode: RunMode) -> None:
         refuse_unsupported(model.program)
         self.environment = environment
-        self._program, self._device, self._dtype = model.program, device, dtype
-        self._threads, self._deterministic = threads, deterministic
-        self._compiled, self._tf32 = compiled, tf32
+        self._program, self._mode = model.program, mode
+        self._device, self._dtype = mode.device, mode.dtype
         self._planner = planner_of(model.program)
         self._bodies: dict[str, Planner[str, Step]] = {}
         self._constants = {
             name: self._placed(value) for name, value in model.program.constants.items()
         }
-        self._deployed = _deployed(model, device, dtype, compiled=compiled)
+        self._deployed = _deployed(model, mode)
         self._alters_state = _alters_state(model.program)
         self._steps_alone, self._release = model.whole is not None, model.release
         self._reads = _bytes_read(model.program) if self._steps_alone else {}
         self._read = 0
-        whole = compiled or not model.cuttable
+        whole = bool(mode.stage) or not model.cuttable
         self.capabilities = Capabilities(
             fetch="outputs" if whole else "all", feed="inputs" if whole else "all"
         )
@@ -130,7 +138,7 @@ class TorchSession:
             state = {name: value.clone() for name, value in self._deployed.deployed.named_buffers()}
         try:
             # Compiling happens on the first call, and warns about torch's own parts.
-            with quietly() if self._compiled else nullcontext():
+            with quietly() if self._mode.stage else nullcontext():
                 return self._deployed.call(values)
         except (RuntimeError, TypeError, ValueError) as error:
             raise _failed(error) from error
@@ -178,24 +186,28 @@ class TorchSession:
     @contextmanager
     def _switches(self) -> Iterator[None]:
         """Thread count, determinism and TF32 are the process's own, so they are put back."""
-        threads = torch.get_num_threads()
+        mode, threads = self._mode, torch.get_num_threads()
         strict = torch.are_deterministic_algorithms_enabled()
         backends = (torch.backends.cuda.matmul, torch.backends.cudnn)
         short = [backend.allow_tf32 for backend in backends]
         try:
-            if self._threads is not None:
-                torch.set_num_threads(self._threads)
-            if self._deterministic:
+            if mode.threads is not None:
+                torch.set_num_threads(mode.threads)
+            if mode.deterministic:
                 torch.use_deterministic_algorithms(True)
-            for backend in backends if self._tf32 is not None else ():
-                backend.allow_tf32 = self._tf32
-            yield
+            for backend in backends if mode.tf32 is not None else ():
+                backend.allow_tf32 = mode.tf32
+            narrow = nullcontext()
+            if mode.autocast is not None:
+                narrow = torch.autocast(mode.device.type, dtype=mode.autocast)
+            with narrow:
+                yield
         finally:
             for backend, before in zip(backends, short, strict=True):
                 backend.allow_tf32 = before
             torch.set_num_threads(threads)
             self._release()
-            if self._deterministic:  # even to set the same value again, torch imports its compiler
+            if mode.deterministic:  # even to set the same value again, torch imports its compiler
                 torch.use_deterministic_algorithms(strict)
 
 
@@ -239,16 +251,11 @@ def in_order(tensor: torch.Tensor, spec: Spec) -> torch.Tensor:
     return tensor.permute(spec.order).contiguous().permute(places)
 
 
-def _deployed(
-    model: TorchModel,
-    device: torch.device,
-    dtype: torch.dtype | None,
-    *,
-    compiled: bool,
-) -> TorchModel | None:
+def _deployed(model: TorchModel, mode: RunMode) -> TorchModel | None:
     """The object that runs when nothing is cut; None where only the steps can be adapted."""
+    device, dtype = mode.device, mode.dtype
     unchanged = dtype is None and device.type == "cpu"
-    if model.cuttable and not compiled and (not unchanged or model.whole is not None):
+    if model.cuttable and not mode.stage and (not unchanged or model.whole is not None):
         return None
     model = model.complete()
     deployed = model.deployed
@@ -263,9 +270,8 @@ def _deployed(
             if node.target is torch.ops.aten.view.default:
                 node.target = torch.ops.aten.reshape.default
         deployed = moved.module()
-    if compiled:
-        with quietly():
-            deployed = torch.compile(deployed)
+    if mode.stage:
+        deployed = compiled(deployed, mode.stage, mode.uncompiled)
     return TorchModel(
         kind=model.kind, program=model.program, deployed=deployed, exported=model.exported,
         cuttable=model.cuttable,

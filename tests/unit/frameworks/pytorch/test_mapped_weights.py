@@ -107,11 +107,7 @@ def test_a_run_releases_weights_that_it_has_used(archive, held, releases, monkey
     opened = torch_session.TorchSession(
         model,
         Environment(runtime="pytorch"),
-        device=torch.device("cpu"),
-        dtype=None,
-        compiled=False,
-        threads=1,
-        deterministic=False,
+        torch_session.RunMode(device=torch.device("cpu"), threads=1),
     )
     x = np.random.default_rng(0).normal(size=(2, 64)).astype(np.float32)
     (name,) = model.program.outputs
