@@ -82,11 +82,11 @@ def test_outputs_of_zeros_are_compared_as_they_are():
 
 
 def test_only_proven_outputs_are_evaluated():
-    (left, ours), (right, theirs) = side(y1=VALUE), side(z1=VALUE)
+    (left, ours), (right, other) = side(y1=VALUE), side(z1=VALUE)
     given = proof(Standing.OPEN, Standing.PROVEN)
     assert measured((left, right), given).outputs == given.outputs
     assert ours.asked == [({"x": 3}, ["y1"])]
-    assert theirs.asked == [({"x": 3}, ["z1"])]
+    assert other.asked == [({"x": 3}, ["z1"])]
 
 
 def test_nothing_is_evaluated_where_nothing_is_proven():
