@@ -105,6 +105,8 @@ def _as_run(context: FaultContext, execution: Execution) -> Iterator[Diagnosis]:
         )
         switch = switch or (each if right else None)
     named, mark = _fingerprint(context, execution)
+    if switch is not None and switch.dtype:
+        named = switch.dtype  # float16 leaves the same marks in numbers of its range
     experiments += [mark] if mark is not None else []
     declared = execution.environment.precision
     wide = declared in {"as declared", "float32", "float64"}

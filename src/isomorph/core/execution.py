@@ -45,11 +45,15 @@ def provider_fallback(facts: Mapping[str, str]) -> ProviderFallback | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Switch:
-    """One optimization or kernel of a runtime, and the settings that disable it."""
+    """One optimization or kernel of a runtime, and the settings that disable it.
+
+    ``dtype``: the only type that a run which they make right can have been in, where there is one.
+    """
 
     name: str
     settings: Mapping[str, str]
     kind: Literal["optimizer", "kernel", "precision"] = "optimizer"
+    dtype: str = ""
 
 
 def _no_switches(_settings: Mapping[str, str]) -> tuple[Switch, ...]:

@@ -7,6 +7,7 @@ import pytest
 
 from cause_examples import wrong_run
 from isomorph import registry
+from isomorph.core.execution import Switch
 from isomorph.diagnose.diagnose import diagnoses
 from isomorph.diagnose.narrow_float import cut_off, narrowed
 
@@ -57,6 +58,19 @@ def test_full_precision_that_restores_confirms():
     assert (answer.cause, answer.certainty) == ("precision", 3)
     assert "with full precision it is right" in answer.summary
     assert "--set dtype=full" in answer.fix
+
+
+def test_what_only_one_type_explains_is_that_type():
+    """The marks of float16 and TF32 are alike; a switch of TF32 tells them apart."""
+    off = Switch(name="TF32 off", settings={"tf32": "no"}, kind="precision", dtype="tf32")
+    context = wrong_run(
+        right=lambda changed: changed.get("tf32") == "no",
+        imitated=lambda _: None,
+    )
+    context = replace(context, execution=replace(context.execution, switches=(off,)))
+    [answer] = registry.cause("precision").examine(context)
+    assert "computes in tf32" in answer.summary
+    assert answer.evidence["type"] == "tf32"
 
 
 def test_what_was_refuted_is_kept():

@@ -50,7 +50,7 @@ class PytorchRuntime:
         Switch(name="torch.compile", settings={"compile": "no"}),
         Switch(name="the declared types", settings={"dtype": "as declared"}, kind="precision"),
         Switch(name="autocast off", settings={"autocast": "no"}, kind="precision"),
-        Switch(name="TF32 off", settings={"tf32": "no"}, kind="precision"),
+        Switch(name="TF32 off", settings={"tf32": "no"}, kind="precision", dtype="tf32"),
     )
 
     def requested_dtype(self, settings: Mapping[str, str]) -> str:
