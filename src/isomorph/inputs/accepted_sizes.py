@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.errors import FATAL, RuntimeFailedError
 from isomorph.core.limits import SIZE_COMBINATIONS
-from isomorph.inputs.dynamic_sizes import Shapes, free_axes
+from isomorph.inputs.dynamic_sizes import Shapes, free_axes, over_caches, usual_sizes
 from isomorph.inputs.generate import DEFAULT_BATCH, DEFAULT_SIZE, SAMPLES, generate
 
 if TYPE_CHECKING:
@@ -37,6 +37,10 @@ def accepted_sizes(
         return {}
     batch = [name for name, place in free.items() if place == 0]
     further = [name for name in free if name not in batch]
+    usual = usual_sizes(free)
+    longer = over_caches(graph, usual)
+    if longer != usual and _accepts(handle, others, {**dims, **longer}, seed):
+        return longer
     pairs = product(_BATCHES if batch else (0,), _SIZES if further else (0,))
     for first, size in islice(SIZE_COMBINATIONS.first(pairs), 1, None):
         sizes = {**dict.fromkeys(batch, first), **dict.fromkeys(further, size)}

@@ -12,7 +12,7 @@ from isomorph.core.stated_numbers import SIZE_STEPS
 from isomorph.inputs.generate import DEFAULT_BATCH, DEFAULT_SIZE, axis_name
 
 if TYPE_CHECKING:
-    from isomorph.core.model import Dimension, Graph
+    from isomorph.core.model import Dimension, Graph, TensorSpec
 
 Shapes = Mapping[str, Sequence["Dimension"] | None]
 
@@ -47,7 +47,36 @@ def other_sizes(
         combined = product(*([(axis, size) for size in sizes] for axis, sizes in stated.items()))
         combinations = [dict(pairs) for pairs in combined if pairs]
         return list(SIZE_COMBINATIONS.first(sorted(combinations, key=_volume)))
-    return list(_usual(free))
+    usual = usual_sizes(free)
+    return [
+        {
+            name: size
+            for name, size in over_caches(graph, {**usual, **sizes}).items()
+            if name in sizes or size != usual[name]
+        }
+        for sizes in _usual(free)
+    ]
+
+
+def usual_sizes(free: Mapping[str, int]) -> dict[str, int]:
+    """Return the sizes of free axes that samples have by default."""
+    return {name: DEFAULT_SIZE if place else DEFAULT_BATCH for name, place in free.items()}
+
+
+def over_caches(graph: Graph, sizes: Mapping[str, int]) -> dict[str, int]:
+    """Return the sizes, with a mask of a decoder over what is cached and the tokens of the step.
+
+    Its axis is declared free, and takes just one size. Nothing changes where a graph has no tokens,
+    no caches, or no mask with an axis of its own.
+    """
+    axes: dict[str, set[str]] = {"mask": set(), "tokens": set(), "caches": set()}
+    for spec in graph.inputs:
+        axes[_kind(spec)] |= _length_axes(spec) & set(sizes)
+    tokens, caches = ({sizes[name] for name in axes[kind]} for kind in ("tokens", "caches"))
+    if len(tokens) != 1 or len(caches) != 1:
+        return dict(sizes)
+    masks = axes["mask"] - axes["tokens"] - axes["caches"]
+    return {**sizes, **dict.fromkeys(masks, tokens.pop() + caches.pop())}
 
 
 def next_sizes(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> Iterator[dict[str, int]]:
@@ -66,6 +95,24 @@ def next_sizes(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> Iterator[di
     moved = [name for name in given if free[name] != 0] or list(given)
     for step in SIZE_STEPS if moved else ():
         yield {name: size + step if name in moved else size for name, size in given.items()}
+
+
+def _kind(spec: TensorSpec) -> str:
+    """What an input is to a decoder, by its name and type."""
+    if "mask" in spec.name.lower():
+        return "mask"
+    return "caches" if "float" in (spec.dtype or "") else "tokens"
+
+
+def _length_axes(spec: TensorSpec) -> set[str]:
+    """The free axes that may count positions: of a cache the inner ones, else the last."""
+    shape = spec.shape or ()
+    inner = range(1, len(shape) - 1) if _kind(spec) == "caches" else range(1, len(shape))[-1:]
+    return {
+        axis_name(spec.name, axis, size)
+        for axis in inner
+        if not isinstance(size := shape[axis], int)
+    }
 
 
 def _usual(free: Mapping[str, int]) -> Iterator[dict[str, int]]:

@@ -52,3 +52,19 @@ def test_pairs_are_compared_at_that_size(tmp_path):
     sides = _folded(tmp_path / "a.onnx", 4), _folded(tmp_path / "b.onnx", 4, epsilon=0.1)
     report = isomorph.check(*sides, in_process=True)
     assert (report.verdict, report.findings[0].node) == (Verdict.DIVERGENT, "norm")
+
+
+def test_a_decoder_gets_a_mask_over_its_caches(tmp_path):
+    graph = onnx.parser.parse_model(
+        '<ir_version: 9, opset_import: ["": 18]> g (int64[b, t] ids, float[b, p, 4] past,'
+        " int64[b, m] attention_mask) => (float[b, m, 4] y) <float[10, 4] table> {"
+        " e = Gather (table, ids) k = Concat <axis = 1> (past, e)"
+        " f = Cast <to = 1> (attention_mask) axis = Constant <value_ints = [2]> ()"
+        " u = Unsqueeze (f, axis) y = Mul (k, u) }"
+    )
+    table = np.arange(40, dtype=np.float32).reshape(10, 4)
+    graph.graph.initializer.append(numpy_helper.from_array(table, "table"))
+    onnx.save(graph, tmp_path / "decoder.onnx")
+    report = isomorph.check(tmp_path / "decoder.onnx", in_process=True)
+    assert report.verdict is Verdict.EQUIVALENT
+    assert any("m=32" in each.origin for each in report.inputs)
