@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import zipfile
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 from isomorph import registry
 from isomorph.core.errors import UnreadableModelError, listed
 from isomorph.store import file_signatures
+from isomorph.store.model_folders import hub_folder, is_hub_name, main_model
 from isomorph.store.safe_paths import head_of, kind_of, not_regular
 from isomorph.store.traces import is_trace
 from isomorph.store.zip_safety import MAGIC as ZIP
@@ -76,12 +78,19 @@ def identify(path: Path) -> str:
 
 
 def model_path(path: Path) -> Path:
-    """The path itself, or the only model file of a folder that is no model as a whole."""
+    """The path itself, or the model file of a folder that is no model as a whole.
+
+    A model of the Hugging Face hub is its folder in the local cache.
+    """
+    if is_hub_name(path, tuple(_SUFFIXES)) and not os.path.lexists(path):
+        path = hub_folder(path)
     if not path.is_dir() or is_trace(path):
         return path
     if any(_claims(name, path, b"") for name in registry.names("frameworks")):
         return path
     found = sorted(each for each in path.iterdir() if _is_model_file(each))
+    if len(found) > 1 and (main := main_model(path, found)) is not None:
+        return main
     if len(found) > 1:
         raise UnreadableModelError(
             "SEVERAL_MODELS",
