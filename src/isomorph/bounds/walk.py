@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.bounds.affine_walk import AffineWalk
 from isomorph.bounds.interval import Interval, unbounded, within
 from isomorph.bounds.node_inputs import NodeInputs
 from isomorph.bounds.node_runs import NodeRuns
@@ -17,6 +18,7 @@ from isomorph.bounds.transformers import TRANSFORMERS, bounds_of
 from isomorph.core.errors import IsomorphError
 from isomorph.core.ops import RANDOM
 from isomorph.core.ranges import OpenReason
+from isomorph.core.search_limits import AFFINE_RUNS
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
@@ -58,18 +60,22 @@ class GraphWalk:
         self._quantized = {each.tensor for each in self.graph.quantization}
         self._runs = NodeRuns(self.session, self.sample)
         self._fixed = frozenset(self.sample) - self.moving
+        self._affine_runs = AFFINE_RUNS
 
     def bounds(self, box: Mapping[str, Interval]) -> dict[str, TensorBounds]:
         """The bounds of every tensor that the inputs move, for all inputs in the box."""
         known = {name: self._as_stored(name, each) for name, each in box.items()}
         reasons: dict[str, OpenReason] = {}
+        nodes = max(1, len(self.graph.nodes))
+        real = {name: each for name, each in known.items() if self._is_real(name)}
+        forms = AffineWalk(real, self._affine_runs // nodes)
         found = {name: _summary(each, None) for name, each in known.items()}
         readers = {name: at for at, n in enumerate(self.graph.nodes) for name in n.inputs}
         for at, node in enumerate(self.graph.nodes):
             outputs = [name for name in node.outputs if name in self.moving]
             if not outputs:
                 continue
-            intervals, reason = self._outputs(node, known, reasons)
+            intervals, reason = self._outputs(node, known, reasons, forms)
             for name, interval in zip((n for n in node.outputs if n), intervals, strict=True):
                 known[name] = interval
                 why = reason if reason is not None and not interval.bounded else None
@@ -83,6 +89,8 @@ class GraphWalk:
             for name in {*node.inputs, *node.outputs}:
                 if readers.get(name, -1) <= at:
                     known.pop(name, None)
+                    forms.forget(name)
+        self._affine_runs -= forms.terms * nodes
         return found
 
     def _as_stored(self, name: str, interval: Interval) -> Interval:
@@ -98,7 +106,11 @@ class GraphWalk:
         return any(name in reasons for name in node.inputs)
 
     def _outputs(
-        self, node: Node, known: Mapping[str, Interval], reasons: Mapping[str, OpenReason]
+        self,
+        node: Node,
+        known: Mapping[str, Interval],
+        reasons: Mapping[str, OpenReason],
+        forms: AffineWalk,
     ) -> tuple[list[Interval], OpenReason | None]:
         """The bounds of the outputs of a node, or why they are unknown."""
         shapes_known = all(
@@ -116,14 +128,17 @@ class GraphWalk:
             producers=self._producers,
             fixed=self._fixed,
         )
+        names = [name for name in node.outputs if name]
         try:
             with np.errstate(all="ignore"):
-                found = bounds_of(self._with_constants(inputs))
+                inputs = self._with_constants(inputs)
+                found = bounds_of(inputs)
+                if found is not None and all(map(self._is_real, (*inputs.intervals, *names))):
+                    found = forms.narrowed(inputs, names, found)
         except (IsomorphError, TypeError):
             found = None
         if found is None:
             return self._unknown(node), self._lost(node)
-        names = [name for name in node.outputs if name]
         return [
             self._typed(node, place, name, interval)
             for place, (name, interval) in enumerate(zip(names, found, strict=True))
@@ -152,6 +167,9 @@ class GraphWalk:
             producers=inputs.producers,
             fixed=inputs.fixed,
         )
+
+    def _is_real(self, name: str) -> bool:
+        return np.asarray(self.sample[name]).dtype.kind == "f"
 
     def _typed(self, node: Node, place: int, name: str, interval: Interval) -> Interval:
         """The interval as the type of the tensor holds it."""

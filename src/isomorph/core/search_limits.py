@@ -30,6 +30,25 @@ SPLIT_NODES = 4096
 """Nodes that are evaluated for all parts together. Beyond: the ranges of a large model are split
 into fewer parts."""
 
+AFFINE_ELEMENTS = 256
+"""Elements of all inputs together up to which tensors are followed as affine functions of them.
+Beyond: the bounds are those of plain intervals, which forget what moves together."""
+
+AFFINE_TERMS = 512
+"""Terms of an affine form: the elements of the inputs, and distances from a line behind functions.
+Beyond: such a distance is bounded for each element by itself."""
+
+AFFINE_RUNS = 1 << 16
+"""Runs of single nodes for the terms of all forms, over all parts of the ranges. Beyond: a large
+model has fewer terms or none, and so have narrow parts."""
+
+AFFINE_WORTH = 1e-3
+"""The share of what is followed exactly from which on a distance from a line gets a term of its
+own. Below: it is bounded for each element by itself."""
+
+AFFINE_NUMBERS = 1 << 23
+"""Numbers of one affine form. Beyond: the tensor has an interval only."""
+
 RANGE_SAMPLES = 48
 """Inputs within the ranges on which every tensor is measured, besides given samples."""
 

@@ -26,7 +26,7 @@ def test_splitting_a_range_proves_what_the_whole_does_not(tmp_path):
         tmp_path / "m.onnx", ranges={"x": (0.0, 1.0)}, to="float16", in_process=True
     )
     last = found.tensors[4]
-    assert found.boxes > 4
+    assert found.boxes > 1
     assert (last.name, str(last.status)) == ("y", "safe")
     assert 5e4 < last.upper < 65504
     # The constant itself does not fit.
