@@ -8,9 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
+
+from isomorph.frameworks.pytorch.program import refs
+
+if TYPE_CHECKING:
+    from isomorph.frameworks.pytorch.program import Program
 
 
 def writes(node: Any) -> list[Any]:  # noqa: ANN401
@@ -109,3 +114,14 @@ def _flat(value: Any) -> list[Any]:  # noqa: ANN401
     if isinstance(value, (list, tuple)):
         return [leaf for item in value for leaf in _flat(item)]
     return [value]
+
+
+def alters_state(program: Program) -> bool:
+    """Whether a run may write into the module's own buffers."""
+    return any(
+        name in program.constants
+        for step in program.steps
+        for place in written_places(step.target)
+        if isinstance(place, int) and place < len(step.args)
+        for name in refs(step.args[place])
+    )

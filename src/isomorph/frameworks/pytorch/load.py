@@ -32,6 +32,7 @@ from isomorph.frameworks.pytorch.archive import (
 )
 from isomorph.frameworks.pytorch.export import Example, export, read_example
 from isomorph.frameworks.pytorch.export_reader import read_exported
+from isomorph.frameworks.pytorch.in_place_ops import alters_state
 from isomorph.frameworks.pytorch.model import TorchModel
 from isomorph.frameworks.pytorch.op_recorder import record
 from isomorph.frameworks.pytorch.pt2_reader import read_static
@@ -83,7 +84,7 @@ def load_exported(
             refuse_unsafe_export(path)
         _refuse_unknown_operators(path)
         static = read_static(path) if steps_suffice else None
-        if static is not None:
+        if static is not None and not (_caches_outside(options) and alters_state(static[0])):
             return TorchModel(
                 kind="exported",
                 program=static[0],
@@ -101,7 +102,16 @@ def load_exported(
         raise
     except Exception as error:  # torch raises whatever its readers raise
         raise unreadable(path, error) from error
+    if _caches_outside(options):
+        from isomorph.frameworks.pytorch.state_outside import with_state_outside
+
+        exported = with_state_outside(exported) or exported
     return from_exported(exported)
+
+
+def _caches_outside(options: Mapping[str, str]) -> bool:
+    """Whether caches that a program writes in place are to be inputs and outputs."""
+    return options.get("caches") == "outside"
 
 
 def _refuse_unknown_operators(path: Path) -> None:

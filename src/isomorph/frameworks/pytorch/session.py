@@ -16,7 +16,7 @@ from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.frameworks.pytorch.arrays import is_float, to_array, to_tensor
 from isomorph.frameworks.pytorch.compile_stages import compiled
 from isomorph.frameworks.pytorch.control_flow import is_control, refuse_unsupported, run_control
-from isomorph.frameworks.pytorch.in_place_ops import written_places
+from isomorph.frameworks.pytorch.in_place_ops import alters_state
 from isomorph.frameworks.pytorch.interpreter import (
     Values,
     call_target,
@@ -81,7 +81,7 @@ class TorchSession:
             name: self._placed(value) for name, value in model.program.constants.items()
         }
         self._deployed = _deployed(model, mode)
-        self._alters_state = _alters_state(model.program)
+        self._alters_state = alters_state(model.program)
         self._steps_alone, self._release = model.whole is not None, model.release
         self._reads = _bytes_read(model.program) if self._steps_alone else {}
         self._read = 0
@@ -276,17 +276,6 @@ def _deployed(model: TorchModel, mode: RunMode) -> TorchModel | None:
         kind=model.kind, program=model.program, deployed=deployed, exported=model.exported,
         cuttable=model.cuttable,
     )  # fmt: skip
-
-
-def _alters_state(program: Program) -> bool:
-    """Whether a run may write into the module's own buffers."""
-    return any(
-        name in program.constants
-        for step in program.steps
-        for place in written_places(step.target)
-        if isinstance(place, int) and place < len(step.args)
-        for name in refs(step.args[place])
-    )
 
 
 @contextmanager
