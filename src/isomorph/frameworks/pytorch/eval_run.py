@@ -85,7 +85,7 @@ class OracleRun:
         """The constant after one more rounding: the same at every use within a run."""
         value = self.weights.constants[name]
         random = generator(self.noise.seed if self.noise else 0, ("constant", name))
-        changed = value.to(torch.float64, copy=True)
+        changed = value.clone() if value.dtype == torch.float64 else lifted(value.detach())
         # NumPy has no narrower types than float16; float64 holds their numbers as they are.
         stored = value.detach() if value.dtype in _NUMPY_FLOATS else changed
         changed = changed.contiguous()
