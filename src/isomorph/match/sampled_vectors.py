@@ -31,7 +31,7 @@ class SampledVectors:
     ) -> frozenset[str]:
         """Return the names of those of the sources whose sample does not agree with ``actual``.
 
-        Only vectors are told apart: of others, every arrangement would have to be sampled.
+        Only vectors are compared: of others, every arrangement would have to be sampled.
         """
         if actual.ndim != 1 or weight.grid is not None:
             return frozenset()

@@ -1,4 +1,4 @@
-"""Vectors that a sample tells apart are those that the comparison one by one refuses."""
+"""Vectors whose sample does not agree are those that the comparison one by one refuses."""
 
 from types import SimpleNamespace
 
@@ -46,7 +46,7 @@ def side():
     return SimpleNamespace(actual=actual, reference=_Reference(values), sources=sources)
 
 
-def test_told_apart_as_one_by_one(side):
+def test_the_same_vectors_agree_as_one_by_one(side):
     weight = _weight("w")
     unlike = SampledVectors(side.reference).unlike(weight, side.actual, side.sources)
     for source in side.sources:
@@ -63,7 +63,7 @@ def test_each_vector_is_read_once(side):
     assert sorted(side.reference.reads) == sorted(side.reference.values)
 
 
-def test_what_is_no_vector_or_cannot_be_read_is_not_told_apart(side):
+def test_what_is_no_vector_or_cannot_be_read_is_left_to_the_other_comparison(side):
     samples = SampledVectors(side.reference)
     matrix = side.actual.reshape(10, -1)
     assert not samples.unlike(_weight("w", matrix.shape), matrix, side.sources)
