@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from isomorph.core.collector import collect_seldom
+from isomorph.core.collector import collect_seldom, skip_final_collection
 from isomorph.core.errors import BUG, IsomorphError
 from isomorph.core.escaping import printable
 
@@ -35,6 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if "--debug" in given:
             traceback.print_exc()
         return _explain(error)
+    finally:
+        if arguments is None:
+            skip_final_collection()
 
 
 def _heed_signals() -> None:

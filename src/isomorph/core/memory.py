@@ -14,7 +14,7 @@ _LARGE = 256
 _M_MMAP_THRESHOLD = -3
 _M_TRIM_THRESHOLD = -1
 _LARGEST_THRESHOLD = 32 << 20
-_KEPT = 16 << 20
+_KEPT = 64 << 20
 """Free memory at the end of the heap from which on it goes back to the system."""
 _RETURNED = 1 << 20
 """Blocks of this size on go back to the system at once while a library opens a model."""

@@ -14,13 +14,17 @@ from isomorph.core.ops import KEEPS_NUMBERS
 from isomorph.core.stated_numbers import SAMPLE_TOLERANCE, SAMPLED_ELEMENTS
 from isomorph.match.element_bounds import Source, same_elements
 from isomorph.match.folded_weights import ScaledKernel
-from isomorph.match.stored_weights import StoredWeight
+from isomorph.match.stored_weights import StoredWeight, same_integers
 from isomorph.match.value_match import weight_arrangements
 from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.match.stored_weights import Weights
+
+
+_FACTORS = frozenset({"Gemm", "Div"})
+"""Operators that may multiply or divide by a weight (``factored_in``)."""
 
 
 def same_use(weight: StoredWeight, source: StoredWeight) -> bool:
@@ -42,17 +46,25 @@ def agreeing_arrangements(
     What is yielded is float64. A value that does not agree is neither widened nor scaled as a
     whole: most of those that are tried do not.
     """
-    spots = _sample_spots(actual.shape)
+    spots = sample_spots(actual.shape)
     actual_sample = actual[spots]
-    step = 2.0 * source.half_step
-    step += max(weight.grid.scale) if weight.grid is not None else 0.0
-    unit = 2.0 * (unit_roundoff(weight.dtype) + unit_roundoff(source.dtype)) + SAMPLE_TOLERANCE
     for placed in _placed(value, source.error_bound, actual.shape):
         with np.errstate(all="ignore"):
             sample = placed.numbers(spots)
-            close = np.abs(sample - actual_sample) <= step + unit * np.abs(sample)
-        if 4 * int(np.count_nonzero(close)) >= close.size:
+        if sample_agrees(sample, actual_sample, weight, source):
             yield placed.numbers(), placed.terms(source)
+
+
+def sample_agrees(
+    sample: Array, actual_sample: Array, weight: StoredWeight, source: Source
+) -> Array:
+    """Whether a quarter of the sampled elements agrees; of several samples, one answer each."""
+    step = 2.0 * source.half_step
+    step += max(weight.grid.scale) if weight.grid is not None else 0.0
+    unit = 2.0 * (unit_roundoff(weight.dtype) + unit_roundoff(source.dtype)) + SAMPLE_TOLERANCE
+    with np.errstate(all="ignore"):
+        close = np.abs(sample - actual_sample) <= step + unit * np.abs(sample)
+    return np.asarray(4 * np.count_nonzero(close, axis=-1) >= close.shape[-1])
 
 
 def same_sign_arrangements(
@@ -62,7 +74,7 @@ def same_sign_arrangements(
 
     A wrong scale changes no sign. Numbers that are rounded to zero have none.
     """
-    spots = _sample_spots(actual.shape)
+    spots = sample_spots(actual.shape)
     signs = np.sign(actual[spots])
     known = signs != 0.0
     for placed in _placed(value, source.error_bound, actual.shape):
@@ -85,7 +97,7 @@ def only_moved(weight: StoredWeight, here: Weights, source: StoredWeight, there:
 
 
 @lru_cache(maxsize=64)
-def _sample_spots(shape: tuple[int, ...]) -> tuple[Array, ...]:
+def sample_spots(shape: tuple[int, ...]) -> tuple[Array, ...]:
     """Return the places of the elements of a weight that are compared first, by axis."""
     size = math.prod(shape)
     places = np.linspace(0, size - 1, min(SAMPLED_ELEMENTS, size)).astype(np.int64)
@@ -133,6 +145,28 @@ def _placed(
             yield _Placed(value=each, error_bound=bound)
     else:
         yield from (_Placed(value=each) for each in weight_arrangements(value, shape))
+
+
+def origins_as_stored(
+    weight: StoredWeight, source: StoredWeight, there: Weights, unlike: frozenset[str]
+) -> Iterator[tuple[StoredWeight | None, Array, Source]]:
+    """Yield a stored weight as the origin of another one, and with the factors of its readers.
+
+    One that is known to be ``unlike`` it as it is stored is only yielded with factors, and not read
+    where it has none.
+    """
+    left_out = source.name in unlike
+    if left_out and not any(reader.node.op in _FACTORS for reader in source.readers):
+        return
+    value = there.numbers(source)
+    if value is None:
+        return
+    if not left_out:
+        rounded = source.grid is not None and not same_integers(weight, source)
+        half = 0.5 * max(source.grid.scale) if source.grid is not None and rounded else 0.0
+        yield source, value, Source(dtype=source.dtype, half_step=half)
+    for other in factored_in(source, value) if source.grid is None else ():
+        yield None, other, Source(dtype=source.dtype)
 
 
 def factored_in(source: StoredWeight, value: Array) -> Iterator[Array]:

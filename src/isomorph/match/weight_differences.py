@@ -24,10 +24,14 @@ from isomorph.core.limits import (
     UNROUNDED_NUMBERS,
     noted_limits,
 )
-from isomorph.core.stated_numbers import COMPUTED_ERROR
-from isomorph.match.arranged_weights import agreeing_arrangements, factored_in, only_moved, same_use
+from isomorph.match.arranged_weights import (
+    agreeing_arrangements,
+    only_moved,
+    origins_as_stored,
+    same_use,
+)
 from isomorph.match.body_constants import changed_in_bodies, only_one_changed
-from isomorph.match.computed_weights import is_computed
+from isomorph.match.computed_weights import computed_origins, is_computed
 from isomorph.match.concatenated_weights import concatenated_weight
 from isomorph.match.constant_difference import (
     ConstantDifference,
@@ -51,6 +55,7 @@ from isomorph.match.misrounded_weights import (
     rescaled,
 )
 from isomorph.match.rounded_weights import is_narrow, rounded_once, same_in_float32
+from isomorph.match.sampled_vectors import SampledVectors
 from isomorph.match.small_constants import changed_constants
 from isomorph.match.sole_counterpart import sole_counterpart
 from isomorph.match.split_products import SplitProduct, split_from, split_products
@@ -76,6 +81,7 @@ class _Comparison:
         self.reference, self.candidate = reference, candidate
         self._folds = FoldedWeights(reference)
         self._biases = Biases(candidate, self._folds)
+        self._samples = SampledVectors(reference)
         self._taken: dict[str, int] = {}
         self._settled: set[str] = set()
         self._doubtful: dict[str, tuple[StoredWeight, Suspect]] = {}
@@ -237,7 +243,8 @@ class _Comparison:
             return None
         integers = self.candidate.value(weight.name) if weight.grid is not None else None
         suspects: list[Suspect] = []
-        for source, names, value, terms in self._origins(weight):
+        unlike = self._samples.unlike(weight, actual, self._sources(weight)[: LIKE_WEIGHTS.most])
+        for source, names, value, terms in self._origins(weight, unlike):
             for expected, source_terms in agreeing_arrangements(value, actual, weight, terms):
                 elements = compare_elements(expected, actual, weight, source_terms, integers)
                 other = None
@@ -326,17 +333,17 @@ class _Comparison:
         if self._folds.limited:
             FOLDED_STEPS.reached()
 
-    def _origins(self, weight: StoredWeight) -> Iterator[Origin]:
-        """Yield possible origins of a weight: stored as it is, or folded with what follows."""
+    def _origins(
+        self, weight: StoredWeight, unlike: frozenset[str] = frozenset()
+    ) -> Iterator[Origin]:
+        """Yield possible origins of a weight: stored as it is, or folded with what follows.
+
+        Those that are known to be ``unlike`` it are left out, with factors they may be like it.
+        """
         tried: set[str] = set()
         for stored in self._sources(weight)[: LIKE_WEIGHTS.most]:
-            value = self.reference.numbers(stored)
-            if value is not None:
-                rounded = stored.grid is not None and not same_integers(weight, stored)
-                half = 0.5 * max(stored.grid.scale) if stored.grid is not None and rounded else 0.0
-                yield stored, (stored.name,), value, Source(dtype=stored.dtype, half_step=half)
-                for other in factored_in(stored, value) if stored.grid is None else ():
-                    yield None, (stored.name,), other, Source(dtype=stored.dtype)
+            made = origins_as_stored(weight, stored, self.reference, unlike)
+            yield from ((source, (stored.name,), value, terms) for source, value, terms in made)
             # What follows a likely weight is likelier than another weight.
             tried.add(stored.name)
             for folded, scaled in self._folds.kernels_from((stored.name,)):
@@ -349,13 +356,8 @@ class _Comparison:
         for product in self._split_sources:
             if product.value.size == weight.size:
                 yield None, product.names, product.value, Source(dtype=product.whole.dtype)
-        for name in self.reference.computed:
-            actual = self.reference.value(name) if self.reference.plainly_computed(name) else None
-            if actual is not None and actual.size == weight.size and actual.dtype.kind == "f":
-                value = np.asarray(actual, np.float64)
-                largest = float(np.max(np.abs(value), initial=0.0, where=np.isfinite(value)))
-                lost = 0.0 if self.reference.only_moved(name) else COMPUTED_ERROR * largest
-                yield None, (name,), value, Source(dtype="float32", half_step=lost)
+        for name, value, terms in computed_origins(self.reference, weight.size):
+            yield None, (name,), value, terms
 
     def _sources(self, weight: StoredWeight) -> list[StoredWeight]:
         """Sort the reference's weights of this size by digest, name and position."""

@@ -88,7 +88,7 @@ class NoisyArithmetic:
         arrays = step.operands(inputs, WIDE, source)
         # Operands may draw for a stored tensor, which has a site of its own.
         source.enter(call.site, unit)
-        results = step.compute(replace(call, noise=source), arrays)
+        results = step.compute(call.with_noise(source), arrays)
         if noise.rounding and dtype in HALVES and not step.exact:
             steps = step.storage_steps(dtype)
             return tuple(stored_noise(each, dtype, source, steps) for each in results)

@@ -34,3 +34,18 @@ class Call:
     constant: bool = False
     input_dtypes: tuple[str | None, ...] = ()
     site: tuple[Any, ...] = ()
+
+    def with_noise(self, noise: NoiseSource) -> Call:
+        """The same with this noise; every node of every draw needs it, and ``replace`` is slow."""
+        return Call(
+            op=self.op,
+            domain=self.domain,
+            version=self.version,
+            attributes=self.attributes,
+            outputs=self.outputs,
+            dtype=self.dtype,
+            noise=noise,
+            constant=self.constant,
+            input_dtypes=self.input_dtypes,
+            site=self.site,
+        )

@@ -111,6 +111,9 @@ PIECE = 1 << 15
 _PART = 8 * PIECE
 """Numbers that one thread disturbs: a millisecond, far more than to start it."""
 
+_WORD = np.dtype("<u4")
+"""The words that a generator is seeded with."""
+
 _PER_WORD = 4
 """Numbers that are made of one random word."""
 
@@ -264,7 +267,8 @@ class Rounding:
     ) -> Array:
         """``y`` moved by about what ``sizes`` makes of it and of what lies beside it."""
         with np.errstate(over="ignore", invalid="ignore"):
-            if not _alike(y, *beside):
+            # A single piece needs no cutting, which takes longer than to disturb a few numbers.
+            if y.size <= PIECE or not _alike(y, *beside):
                 step = self._steps(self.random, y, sizes(y, *beside))
                 return np.asarray(y + step, dtype=y.dtype)
             moved = np.empty_like(y)
@@ -285,7 +289,7 @@ class Rounding:
 
     def _steps(self, random: np.random.Generator, own: Array, size: Array) -> Array:
         wide = self.unit < UNIT_ROUNDOFF["float32"]
-        if not (wide or np.min(size, initial=np.inf) >= SMALLEST_NORMAL):
+        if not (wide or np.minimum.reduce(size, axis=None, initial=np.inf) >= SMALLEST_NORMAL):
             # Below the smallest normal number the spacing no longer shrinks with the number.
             subnormal = np.less(size, SMALLEST_NORMAL) & np.not_equal(size, 0)
             size = np.where(subnormal, SMALLEST_NORMAL, size) if subnormal.any() else size
@@ -293,7 +297,9 @@ class Rounding:
         step = self._drawn(random, own, self.scale * self.unit) * size
         # An infinite or NaN magnitude must not turn a finite result into NaN, and a
         # non-finite result keeps its kind.
-        return step if np.isfinite(np.sum(step)) else np.where(np.isfinite(step), step, 0.0)
+        if math.isfinite(np.add.reduce(step, axis=None)):
+            return step
+        return np.where(np.isfinite(step), step, 0.0)
 
     def _drawn(self, random: np.random.Generator, own: Array, deviation: float) -> Array:
         """Numbers of this deviation, one for each of these results."""
@@ -382,7 +388,7 @@ def _streams(random: np.random.Generator, count: int) -> Iterator[np.random.Gene
 def generator(seed: int, site: Any) -> np.random.Generator:  # noqa: ANN401
     """Random numbers that belong to one place of one draw."""
     mark = hashlib.blake2b(repr((seed, site)).encode(), digest_size=16).digest()
-    return np.random.default_rng(int.from_bytes(mark, "little"))
+    return np.random.Generator(np.random.PCG64(np.frombuffer(mark, _WORD)))
 
 
 NO_NOISE = NoNoise()

@@ -108,8 +108,10 @@ class Worker:
         with building():
             model = self._host.load(message["source"], message["framework"], message["options"])
             described = encode(replace(model, native=None)) if message["describe"] else None
+            # It stays until the worker ends, as the packages do that were imported for it: the
+            # collector, once it is in use again, would look at all of these objects.
+            gc.freeze()
         self._models[message["model"]] = model
-        gc.freeze()  # it stays until the worker ends, and need not be looked at again
         give_back()
         return {"digest": model.digest, "model": described}
 

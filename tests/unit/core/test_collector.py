@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from isomorph.core.collector import collect_seldom
+from isomorph.core.collector import collect_seldom, skip_final_collection
 
 
 @pytest.fixture
@@ -23,3 +23,12 @@ def test_fewer_rounds_and_no_end_of_them():
     assert middle > 0
     assert oldest > 0
     assert gc.isenabled()
+
+
+def test_objects_are_not_looked_at_before_the_end():
+    before = gc.get_freeze_count()
+    try:
+        skip_final_collection()
+        assert gc.get_freeze_count() > before
+    finally:
+        gc.unfreeze()

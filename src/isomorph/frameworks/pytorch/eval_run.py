@@ -29,7 +29,8 @@ from isomorph.frameworks.pytorch.interpreter import (
 )
 from isomorph.frameworks.pytorch.op_noise import disturbed, rounds_nothing, stored
 from isomorph.frameworks.pytorch.operand_devices import call_on_one_device
-from isomorph.frameworks.pytorch.program import Program, Step, replace_refs
+from isomorph.frameworks.pytorch.program import Program, Step, plain_word, replace_refs
+from isomorph.frameworks.pytorch.rounding_classes import SELECTS_ROWS
 from isomorph.frameworks.pytorch.weight_cache import LiftedWeights
 from isomorph.oracle.dtypes import HALVES
 from isomorph.oracle.noise import UNIT_ROUNDOFF, dtype_in_run, generator, unit_roundoff
@@ -85,7 +86,7 @@ class OracleRun:
         """The constant after one more rounding: the same at every use within a run."""
         value = self.weights.constants[name]
         random = generator(self.noise.seed if self.noise else 0, ("constant", name))
-        changed = value.to(torch.float64, copy=True)
+        changed = value.clone() if value.dtype == torch.float64 else lifted(value.detach())
         # NumPy has no narrower types than float16; float64 holds their numbers as they are.
         stored = value.detach() if value.dtype in _NUMPY_FLOATS else changed
         changed = changed.contiguous()
@@ -179,6 +180,9 @@ class OracleRun:
         site: tuple[str, int],
         types: tuple[torch.dtype | None, ...],
     ) -> Any:  # noqa: ANN401
+        if self._selects_stored_rows(step, values):
+            arguments, named = _filled(step, lambda name: values[name])
+            return lifted(call_on_one_device(step, arguments, named))
         arguments, named = _filled(step, lambda name: self.wide_value(name, values))
         if is_control(step):
             return run_control(step, arguments, self._body_runner(data=True))
@@ -205,6 +209,16 @@ class OracleRun:
         if narrow and not rounds_nothing(step):
             result = stored(result, narrow, self.source.random)
         return result
+
+    def _selects_stored_rows(self, step: Step, values: Values) -> bool:
+        """Whether it takes rows of constants as they are stored: lifting these rows suffices."""
+        return plain_word(step) in SELECTS_ROWS and all(
+            self.weights.owns(name, values[name])
+            and name not in self.shaken
+            and values[name].dtype in _NUMPY_FLOATS
+            for name in step.needs
+            if is_float(values[name])
+        )
 
     def _computed(self, declared: torch.dtype | None) -> torch.dtype | None:
         """The type that the run computes in, where it was asked for a narrower one."""

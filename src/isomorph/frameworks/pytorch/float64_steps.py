@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import torch
 
 from isomorph.frameworks.pytorch.arrays import FLOATS
@@ -20,6 +21,9 @@ from isomorph.frameworks.pytorch.rounding_classes import (
     WRAPS_NUMBERS,
     WRAPS_WIDER,
 )
+
+_ADVISED = 2 << 20
+"""Bytes from twice which on NumPy asks the system for large pages, which PyTorch does not."""
 
 _WIDER = {torch.complex64: torch.complex128, torch.complex32: torch.complex128}
 
@@ -100,4 +104,8 @@ def lifted(value: Any) -> Any:  # noqa: ANN401
 
 def _wide(value: torch.Tensor) -> torch.Tensor:
     # Most are wide already; to find that out by ``to`` costs as much as a small operator.
-    return value if value.dtype == torch.float64 else value.to(torch.float64)
+    if value.dtype == torch.float64:
+        return value
+    if value.nbytes >= _ADVISED and value.is_cpu and not value.requires_grad:
+        return torch.from_numpy(np.empty(tuple(value.shape))).copy_(value)
+    return value.to(torch.float64)

@@ -100,6 +100,9 @@ EXACT = _words(
 )
 """Selects, moves, compares, or gives numbers that every type holds."""
 
+SELECTS_ROWS = _words("embedding index_select")
+"""Copies rows of its first argument, which may be far fewer than there are."""
+
 READS_SHAPES = _words(
     """
     sym_size sym_stride sym_numel sym_storage_offset size stride numel dim zeros_like ones_like
