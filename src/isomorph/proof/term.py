@@ -100,7 +100,7 @@ def digest_of(value: Array, dtype: str) -> str:
 
 def refuse_nan(value: Array) -> None:
     """Refuse what is not a number: kernels differ on what they make of it."""
-    if value.dtype.kind not in "biu" and bool(np.isnan(np.asarray(value, np.float64)).any()):
+    if value.dtype.kind not in "biu" and bool(np.isnan(_real(value)).any()):
         raise NoMeaningError("a constant that is not a number")
 
 
@@ -108,7 +108,12 @@ def all_finite(value: Array) -> bool:
     """Whether no element is infinite or NaN."""
     if value.dtype.kind in "biu":
         return True
-    return bool(np.isfinite(np.asarray(value, np.float64)).all())
+    return bool(np.isfinite(_real(value)).all())
+
+
+def _real(value: Array) -> Array:
+    """Numbers of a type that NumPy computes with."""
+    return value if value.dtype.kind == "f" else np.asarray(value, np.float64)
 
 
 def array_digest(array: Array) -> str:
