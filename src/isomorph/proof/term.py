@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FLOATS = frozenset({"float16", "bfloat16", "float32", "float64"})
 
-PARTIAL = frozenset({"inverse", "sqrt", "log", "pow", "asin", "acos", "acosh", "atanh"})
+PARTIAL = frozenset({"inverse", "sqrt", "log", "pow", "tan", "asin", "acos", "acosh", "atanh"})
 """Functions that are not defined, or infinite, for some real arguments."""
 
 MOVES = frozenset(
