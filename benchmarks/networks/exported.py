@@ -332,7 +332,9 @@ def _from_keras(model: Any, route: str, folder: Path) -> Pair:
     draw = np.random.default_rng(0)
     for weight in model.weights:
         low = 0.2 if "variance" in weight.path or "gamma" in weight.path else -0.5
-        weight.assign(draw.uniform(low, 0.8, weight.shape).astype(np.float32))
+        # By the inputs of each sum, so that no softmax saturates and hides what differs.
+        scale = 1.0 / np.sqrt(np.prod(weight.shape[:-1])) if len(weight.shape) > 1 else 1.0
+        weight.assign((draw.uniform(low, 0.8, weight.shape) * scale).astype(np.float32))
     spec = model.inputs[0]
     shape = tuple(spec.shape)
     whole = "int" in str(spec.dtype)

@@ -46,6 +46,8 @@ CASES = {
         ((f(4, 3), f(5, 4), f(5)),
          {"transA": 1, "transB": 1, "alpha": 0.5, "beta": 2.0, "activation": "Relu"}),
         ((f(3, 4), f(4, 5), f(5)), {"activation": "LeakyRelu", "activation_alpha": 0.3}),
+        ((f(3, 4), f(4, 5), f(5)),
+         {"activation": "HardSigmoid", "activation_alpha": 0.1, "activation_beta": 0.4}),
     ],
     "Gelu": [((f(3, 4),), {})],
     "BiasGelu": [((f(3, 4), f(4)), {})],
@@ -106,6 +108,8 @@ def test_every_fused_operator_has_a_case():
     [
         ("FusedConv", (IMAGE, KERNEL), {**WINDOW, "activation": "Softsign"}),
         ("FusedConv", (IMAGE, KERNEL), {**WINDOW, "activation": "LeakyRelu"}),
+        ("FusedGemm", (ROW[0], f(8, 5)), {"activation": "LeakyRelu", "activation_beta": 0.3}),
+        ("FusedGemm", (ROW[0], f(8, 5)), {"activation": "Relu", "activation_alpha": 0.3}),
         ("FusedMatMul", (f(2, 3, 4), f(2, 4, 5)), {"transBatchA": 1}),
         ("SkipLayerNormalization", (ROW, ROW, f(8)), {"outputs": (0, 1)}),
     ],

@@ -283,6 +283,8 @@ def test_every_operator_has_a_case():
         (lambda: case("DIV", places(9, 3), stored(np.int32([1, 2, 3])), options="Div",
                       dtype="int32"), "quotient"),
         (lambda: case("RELU", places(9, 3), dtype="int32"), "int32"),
+        (lambda: case("RESHAPE", f(2, 3), number(6), options="Reshape", newShape=[3, 2]),
+         "no vector"),
         (lambda: case("CAST", f(4), options="Cast", inDataType=schema.TensorType.FLOAT32,
                       outDataType=schema.TensorType.INT8, dtype="int8"), "may not hold"),
     ],

@@ -13,6 +13,7 @@ from isomorph.core.proof import Reason, Standing
 X = "float[2,4] x"
 PAIRS = {
     "a pole": (X, "y = Identity(x)", "z = Mul(x, x)\n w = Div(z, x)\n y = Identity(w)"),
+    "a pole of a tangent": (X, "y = Mul(x, zero)", "z = Tan(x)\n y = Sub(z, z)"),
     "a pole times zero": (
         X, "y = Mul(x, zero)", "z = Reciprocal(x)\n w = Mul(z, zero)\n y = Add(w, zero)",
     ),

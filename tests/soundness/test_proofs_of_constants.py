@@ -22,7 +22,8 @@ def mask(number, hiding=HIDING):
 
 
 CONSTANTS = {
-    "lowest": mask(LOWEST), "infinite": mask(-np.inf), "fifty": mask(-50.0),
+    "lowest": mask(LOWEST), "higher": mask(LOWEST / 2), "infinite": mask(-np.inf),
+    "fifty": mask(-50.0),
     "others": mask(LOWEST, HIDING.T), "row": mask(LOWEST, HIDING | (np.arange(4) == 0)[:, None]),
     "infinite_row": mask(-np.inf, HIDING | (np.arange(4) == 0)[:, None]),
     "huge": 1.8e38, "angles": ANGLES, "part": ANGLES / 2, "cosines": COSINES,
@@ -41,6 +42,7 @@ BELL = (
     " {1} = Mul(g{1}, half) "
 )
 SOFT = "t = Tanh(x) s = Add(t, {}) y = Softmax(s)"
+WEIGHTS = "t = Tanh(x) s = Add(t, {}) w = Softmax(s) "
 PAIRS = {
     "scores without a bound": ("s = Add(x, lowest) y = Softmax(s)",
                                "s = Add(x, infinite) y = Softmax(s)"),
@@ -51,6 +53,16 @@ PAIRS = {
     "a mask that leaves something": (SOFT.format("fifty"), SOFT.format("infinite")),
     "a mask of other elements": (SOFT.format("lowest"), SOFT.format("others")),
     "a row that is hidden as a whole": (SOFT.format("row"), SOFT.format("infinite_row")),
+    "logarithms of hidden weights": tuple(
+        WEIGHTS.format(each) + "y = Log(w)" for each in ("lowest", "higher")
+    ),
+    "quotients by a hidden weight": tuple(
+        WEIGHTS.format(each) + "m = MatMul(w, w) y = Div(x, m)" for each in ("lowest", "higher")
+    ),
+    "roots of a weight that is zero": tuple(
+        WEIGHTS.format(each) + "v = Mul(w, x) r = Sqrt(v) y = Mul(r, two)"
+        for each in ("lowest", "infinite")
+    ),
     "another table": ("c = Cos(angles) y = Mul(x, c)", "y = Mul(x, sines)"),
     "a table that is off": ("c = Cos(angles) y = Mul(x, c)", "y = Mul(x, wrong)"),
     "a table and its neighbor that cancel": (
@@ -88,6 +100,15 @@ FAITHFUL = {
         "n = LayerNormalization(x, ones) s = Add(n, lowest) y = Softmax(s)",
         "n = LayerNormalization(x, ones) s = Add(n, infinite) y = Softmax(s)",
     ),
+    "hidden before a normalization": tuple(
+        WEIGHTS.format(each) + "v = MatMul(w, x) y = LayerNormalization(v, ones)"
+        for each in ("lowest", "higher")
+    ),
+    "hidden before a softmax": tuple(
+        WEIGHTS.format(each) + "v = MatMul(w, x) u = Sigmoid(v) y = LogSoftmax(u)"
+        for each in ("lowest", "infinite")
+    ),
+    "hidden alike before a logarithm": (WEIGHTS.format("lowest") + "y = Log(w)",) * 2,
     "a table of cosines": ("c = Cos(angles) y = Mul(x, c)", "y = Mul(x, cosines)"),
     "a neighbor of a table": ("c = Cos(angles) y = Mul(x, c)", "y = Mul(x, neighbors)"),
     "a quotient by a bound": (

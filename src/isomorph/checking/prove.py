@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -57,8 +58,8 @@ class _Facts:
     feeds: Arrays
     values: Mapping[str, Array]
     constants: ConstantValues
-    repeated: tuple[float, ...]
-    """The numbers of which whole tensors consist."""
+    repeated: Callable[[], tuple[float, ...]]
+    """The numbers of which whole tensors consist; asked for, every constant is read."""
     stated: tuple[float, ...]
     """The single numbers that the file states where it computes with data."""
     unimplied: tuple[float, ...]
@@ -152,7 +153,9 @@ def _facts(handle: ModelHandle, feeds: Arrays) -> _Facts:
     )
     return _Facts(
         handle=handle, meanings=meanings, feeds=feeds, values=values, constants=constants,
-        repeated=repeated_numbers(graph.constants, constants.stored_value, values),
+        repeated=cache(
+            lambda: repeated_numbers(graph.constants, constants.stored_value, values)
+        ),
         stated=tuple(_single_numbers(graph, values)),
         unimplied=tuple(_single_numbers(graph, values, meanings.implied)),
     )  # fmt: skip
@@ -260,7 +263,7 @@ def _tried(
 
 
 def _implied(own: _Facts, other: _Facts) -> ImpliedNumbers:
-    return ImpliedNumbers(own=(*own.unimplied, *own.repeated), other=other.stated)
+    return ImpliedNumbers(own=own.unimplied, repeated=own.repeated, other=other.stated)
 
 
 def _worst(used: list[Rerounded]) -> tuple[Rerounded, ...]:

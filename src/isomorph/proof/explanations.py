@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.proof import Rerounded
-from isomorph.proof.rounding_bound import bounded, fitting
+from isomorph.proof.rounding_bound import bounded, first_of, fitting, is_off
 from isomorph.proof.term import FLOATS, Term
 from isomorph.proof.terms import Terms
 
@@ -32,6 +32,9 @@ _ORDERS: Mapping[int, tuple[tuple[int, ...], ...]] = {
     4: ((0, 2, 3, 1), (1, 2, 3, 0), (2, 3, 1, 0), (2, 3, 0, 1)),
 }
 """Further orders of axes in which frameworks store weights: OHWI, 1HWO and HWIO for OIHW."""
+
+_LARGE = 1 << 16
+"""Elements from which on the value of an expression is computed again where it is needed again."""
 
 
 def explain(
@@ -52,6 +55,7 @@ def explain(
                         arranged[turned.id] = term.id
                         expressions[_plain(turned.shape)].append(turned)
     known: dict[int, Bounded | None] = {}
+    firsts: dict[int, Bounded | None] = {}
     found: dict[str, tuple[Term, float]] = {}
     for name, constant in constants.items():
         if constant.dtype not in FLOATS:
@@ -60,11 +64,13 @@ def explain(
         value = own.read(name) if listed else None
         if value is None:
             continue
-        plain = np.asarray(value, np.float64)
-        best = _nearest(plain, constant.dtype, listed, known)
+        plain = np.asarray(value)
+        likely = [each for each in listed if _may_fit(plain, constant.dtype, each, firsts)]
+        best = _nearest(plain, constant.dtype, likely, known)
+        bound = None if best is None else known[best[0].id]
+        _drop_large(known)
         if best is None:
             continue
-        bound = known[best[0].id]
         may_cancel = own.may_compute(best[0]) or (
             bound is not None and own.has_another(plain, bound, constant.dtype)
         )
@@ -77,13 +83,26 @@ def _plain(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(size for size in shape if size != 1)
 
 
+def _may_fit(value: Array, dtype: str, term: Term, firsts: dict[int, Bounded | None]) -> bool:
+    """Whether an expression has the type, and the first element as far as it is known."""
+    if term.dtype != dtype:
+        return False
+    first = first_of(term, firsts) if value.size else None
+    return first is None or not is_off(value, first, dtype)
+
+
+def _drop_large(known: dict[int, Bounded | None]) -> None:
+    """Forget what is large: most of it is needed once, and new memory takes longer than reuse."""
+    large = [key for key, each in known.items() if each is not None and each[0].size > _LARGE]
+    for key in large:
+        del known[key]
+
+
 def _nearest(
     value: Array, dtype: str, listed: list[Term], known: dict[int, Bounded | None]
 ) -> tuple[Term, float] | None:
     best: tuple[Term, float] | None = None
     for term in listed:
-        if term.dtype != dtype:
-            continue
         bound = bounded(term, known)
         if bound is None:
             continue

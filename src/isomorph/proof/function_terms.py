@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.proof.lower_bounds import least
 from isomorph.proof.moved_terms import MovedTerms
 from isomorph.proof.signs import always_defined
 from isomorph.proof.term import PARTIAL, NoMeaningError, Term, array_digest
@@ -34,12 +35,26 @@ class FunctionTerms(MovedTerms):
         shape = np.broadcast_shapes(*(each.shape for each in arguments))
         types = tuple(each.dtype for each in arguments if not each.is_float)
         given = self._sorted(*arguments) if commutes else tuple(arguments)
+        if name in PARTIAL:
+            self.require_one_mask(given[:1])
         key = (name, attrs, types, commutes)
         finite = None if name not in {"add of infinite", "mul of infinite"} else False
         if name in PARTIAL and not self._defined(name, given):
             finite = False
         dtype = dtype or arguments[0].dtype
         return self.make("function", given, shape, dtype, attrs=key, finite=finite)
+
+    def require_one_mask(self, given: Sequence[Term]) -> None:
+        """Refuse what depends on how small the weights are that count as zero.
+
+        Near its poles a partial function does. Weights that all masks hide alike are equal in any
+        case, and of an argument above a positive number the function depends on them by nothing.
+        """
+        if len(self.masks) < 2:
+            return
+        for each in map(self.known, given):
+            if each.id in self.weights and not least(each) > 0:
+                raise NoMeaningError("a weight that counts as zero may decide")
 
     def _defined(self, name: str, given: Sequence[Term]) -> bool:
         """Whether a partial function is finite everywhere; what is constant is tried elsewhere.

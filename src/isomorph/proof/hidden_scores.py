@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.proof.magnitudes import magnitude
+from isomorph.proof.term import array_digest
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -28,6 +29,8 @@ _VANISHES = LOWEST_EXPONENT * math.log(2.0)
 
 def with_hidden_scores(t: Terms, x: Term, axis: int) -> Term:
     """The scores, with minus infinity where a constant makes every weight vanish."""
+    if not x.finite:
+        t.masks.add("minus infinity")
     if x.op != "add":
         return x
     for scores, mask in (x.inputs, x.inputs[::-1]):
@@ -41,6 +44,7 @@ def with_hidden_scores(t: Terms, x: Term, axis: int) -> Term:
         if hidden.any():
             t.vanishing = True
             value = np.broadcast_to(np.asarray(mask.value(), np.float64), x.shape)
+            t.masks.add(array_digest(np.where(hidden, value, 0.0)))
             return t.add(scores, t.constant(np.where(hidden, -np.inf, value), x.dtype))
     return x
 

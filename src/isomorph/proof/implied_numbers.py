@@ -9,6 +9,7 @@ an attention, is an implied one: conversions divide it between the factors.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ import numpy as np
 from isomorph.oracle.noise import UNIT_ROUNDOFF
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Mapping
 
     from isomorph.proof.term import Term
     from isomorph.proof.terms import Terms
@@ -39,13 +40,15 @@ class ImpliedNumbers:
 
     own: tuple[float, ...] = ()
     other: tuple[float, ...] = ()
+    repeated: Callable[[], Iterable[float]] = tuple
+    """The numbers of which whole tensors of the own side consist."""
     largest_rounding: float = 0.0
     assumed: dict[float, float] = field(default_factory=dict)
 
     def term(self, terms: Terms, number: float, dtype: str) -> Term:
         """The number as the other side states it, or else rounded to the operator's type."""
         for form, found in self._forms(self.other, number):
-            if any(True for _ in self._forms(self.own, number)) or self._taken(number, found):
+            if self._states(number) or self._taken(number, found):
                 break
             self.assumed[number] = found
             error = abs(_FORMS[form].number(found) / number - 1.0)
@@ -55,6 +58,12 @@ class ImpliedNumbers:
                 return terms.mul(made, made)
             return terms.inverse(made) if form == "inverse" else made
         return terms.number(number, dtype)
+
+    def _states(self, number: float) -> bool:
+        """Whether the own side states the number as well."""
+        return any(
+            True for stated in (self.own, self.repeated()) for _ in self._forms(stated, number)
+        )
 
     def _taken(self, number: float, found: float) -> bool:
         """Whether another number is taken as this one: two of one side would become equal."""

@@ -179,6 +179,8 @@ class _Made:
         bounds = [each for each in (loop.most, going) if each is not None]
         starts = [loop.states[at] for at in needed]
         inputs = [*bounds, *starts, *sequences.values(), *captured]
+        # A round may apply any function to its variables, which are not known to be weights.
+        t.require_one_mask([*inputs, *ends])
         attrs = (bool(rows), *_identity(round_))
         return t.make("loop", inputs, shape, wanted.dtype, attrs=attrs, finite=True, data=round_)
 

@@ -36,6 +36,10 @@ class MovedTerms:
     """Terms that are proven equal to an earlier one, by id."""
     vanishing: bool = False
     """Whether weights of a softmax that no type of numbers holds were taken for zero."""
+    masks: set[str] = field(default_factory=set)
+    """What hides scores of a softmax from all weights, on either side."""
+    weights: set[int] = field(default_factory=set)
+    """Softmaxes with scores that are hidden so, and terms that depend on one, by id."""
     depth: int = 0
     """Loops around what is being spelled."""
     written_out: int = 0
@@ -76,6 +80,8 @@ class MovedTerms:
             made = Term(len(self.all), op, attrs, inputs, sizes, dtype, finite, static, data=data)
             self.all.append(made)
             self.table[key] = made
+            if self.weights and any(each.id in self.weights for each in inputs):
+                self.weights.add(made.id)
         return self.known(self.table[key])
 
     def _sunk(self, wanted: Wanted) -> Term | None:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from isomorph.proof.rounding_bound import Bounded
     from isomorph.proof.term import Term
 
+_FEW = 16
+"""Elements that are compared before all are."""
+
 
 @dataclass(slots=True)
 class OwnNumbers:
@@ -37,7 +40,7 @@ class OwnNumbers:
     terms: Callable[[], Iterable[Term]] = tuple
     inside: Sequence[Array] = ()
     """Further numbers that it stores, in bodies of branches and loops."""
-    repeated: Sequence[float] = ()
+    repeated: Callable[[], Iterable[float]] = tuple
     """The numbers of which whole tensors consist."""
     follows: bool = False
     """Whether a copy of a constant among ``values`` is taken for what the constant stands for."""
@@ -63,19 +66,23 @@ class OwnNumbers:
         among constants or stored in a body fits the expression, in whatever order; of a single
         number, it is nearby, or a tensor repeats one that fits.
         """
+        computed = [
+            each for each in (*map(np.asarray, self.values.values()), *self.inside)
+            if each.size == np.size(value) and each.dtype.kind == "f"
+        ]  # fmt: skip
+        single = np.size(value) == 1
+        if not computed and not single:
+            return False
         own, expected = (np.sort(np.asarray(x, np.float64), axis=None) for x in (value, bound[0]))
         fits = float((bound[1] + rounding(bound[0], bound[1], dtype)).max(initial=0.0))
         near = LEAST_SIGNIFICANCE * float(np.abs(expected).max(initial=0.0))
-        computed = [*map(np.asarray, self.values.values()), *self.inside]
         for each in computed:
-            if each.size != own.size or each.dtype.kind != "f":
-                continue
             found = np.sort(np.asarray(each, np.float64), axis=None)
             if self.follows and np.array_equal(found, own):
                 continue
-            if not np.abs(found - expected).max(initial=0.0) > (near if own.size == 1 else fits):
+            if not np.abs(found - expected).max(initial=0.0) > (near if single else fits):
                 return True
-        return own.size == 1 and any(abs(x - float(expected[0])) <= fits for x in self.repeated)
+        return single and any(abs(x - float(expected[0])) <= fits for x in self.repeated())
 
     def _of_size(self, shape: tuple[int, ...]) -> set[bytes]:
         size = math.prod(shape)
@@ -118,8 +125,10 @@ def repeated_numbers(
     found: dict[float, None] = {}
     for each in (*stored, *map(np.asarray, values.values())):
         if each is not None and each.size > 1 and each.dtype.kind == "f":
-            first = each.reshape(-1)[0]
-            if bool((each == first).all()):
+            flat = each.reshape(-1)
+            first = flat[0]
+            # Most tensors tell by few of their elements.
+            if bool((flat[:_FEW] == first).all()) and bool((flat == first).all()):
                 found[float(first)] = None
     return tuple(found)
 

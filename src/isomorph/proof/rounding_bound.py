@@ -25,6 +25,14 @@ if TYPE_CHECKING:
 _FEW = 16
 """Elements that are compared before all are."""
 
+_BLOCK = 1 << 15
+"""Elements that are compared at once: their intermediate results stay in the CPU's cache."""
+
+_FIRSTS = frozenset(
+    {"add", "mul", "inverse", "function", "transpose", "reshape", "expand", "retype"}
+)
+"""Primitives of which the first element follows from the first elements of their inputs."""
+
 Bounded = tuple["Array", "Array"]
 
 _SLOPES: Mapping[str, tuple[Callable[[Array], Array], Callable[[Array, Array], Array]]] = {
@@ -58,12 +66,46 @@ def bounded(term: Term, known: dict[int, Bounded | None]) -> Bounded | None:
     return known[term.id]
 
 
+def first_of(term: Term, known: dict[int, Bounded | None]) -> Bounded | None:
+    """The same of the first element alone; None where it does not follow from first elements."""
+    stack = [term]
+    while stack:
+        at = stack[-1]
+        if at.id in known or not (at.op in _FIRSTS or at.op == "constant"):
+            known.setdefault(at.id, None)
+            stack.pop()
+            continue
+        missing = [each for each in at.inputs if each.id not in known]
+        stack += missing
+        if not missing:
+            known[at.id] = _first(at, [known[each.id] for each in at.inputs])
+    return known[term.id]
+
+
+def _first(term: Term, given: list[Bounded | None]) -> Bounded | None:
+    if term.op == "constant":
+        value = np.array(np.asarray(term.value()).flat[:1], np.float64)
+        return (value, np.zeros(1)) if value.size else None
+    exact = [each for each in given if each is not None]
+    if len(exact) != len(given):
+        return None
+    return exact[0] if term.op in MOVES else _step(term, exact)
+
+
+def is_off(value: Array, first: Bounded, dtype: str) -> bool:
+    """Whether the first number lies beyond an error and one rounding: the most that may fit."""
+    number, expected, error = (float(x.flat[0]) for x in (value, *first))
+    return not abs(number - expected) <= error + UNIT_ROUNDOFF[dtype] * abs(expected)
+
+
 def rounding(value: Array, error: Array, dtype: str) -> Array:
     """The rounding of results; none where they are exact and the type holds them."""
-    rounded = UNIT_ROUNDOFF[dtype] * np.abs(value)
-    if dtype == "bfloat16":
-        return np.asarray(rounded)
-    return np.asarray(np.where((error == 0) & (value.astype(dtype) == value), 0.0, rounded))
+    rounded = np.asarray(np.abs(value))
+    rounded *= UNIT_ROUNDOFF[dtype]
+    exact = np.asarray(error == 0)
+    if dtype == "bfloat16" or not exact.any():
+        return rounded
+    return np.asarray(np.where(exact & (value.astype(dtype) == value), 0.0, rounded))
 
 
 def fitting(value: Array, bound: Bounded, dtype: str) -> float | None:
@@ -73,11 +115,19 @@ def fitting(value: Array, bound: Bounded, dtype: str) -> float | None:
     element whose expression is exact must be met exactly, zero included.
     """
     expected, error = bound
-    few = np.arange(0, value.size, max(1, value.size // _FEW))
     # Most expressions are another one in every element: few of them tell.
+    few = np.arange(0, value.size, max(1, value.size // _FEW))
     if _fitting(value.flat[few], expected.flat[few], error.flat[few], dtype) is None:
         return None
-    return _fitting(np.ravel(value), np.ravel(expected), np.ravel(error), dtype)
+    own, expected, error = (np.ravel(each) for each in (value, expected, error))
+    worst = 0.0
+    for at in range(0, value.size, _BLOCK):
+        here = slice(at, at + _BLOCK)
+        found = _fitting(own[here], expected[here], error[here], dtype)
+        if found is None:
+            return None
+        worst = max(worst, found)
+    return worst
 
 
 def _fitting(value: Array, expected: Array, error: Array, dtype: str) -> float | None:
@@ -89,7 +139,8 @@ def _fitting(value: Array, expected: Array, error: Array, dtype: str) -> float |
         met = np.isfinite(expected) & (off <= allowed) & (significant | exact)
         if not met.all():
             return None
-        return float(np.nan_to_num(off / np.abs(expected)).max(initial=0.0))
+        relative = np.divide(off, np.abs(expected), out=np.zeros_like(off), where=off > 0)
+        return float(relative.max(initial=0.0))
 
 
 def _step(term: Term, given: list[Bounded]) -> Bounded | None:
@@ -97,22 +148,20 @@ def _step(term: Term, given: list[Bounded]) -> Bounded | None:
         return None
     unit = UNIT_ROUNDOFF[term.dtype]
     if term.op == "constant":
-        value = np.asarray(term.value(), np.float64)
-        return value, np.zeros_like(value)
+        value = np.asarray(term.value())
+        return value, np.broadcast_to(0.0, value.shape)
     if term.op in MOVES:
         value, error = (moved(term, [each[at] for each in given]) for at in (0, 1))
         return value, error
     with np.errstate(all="ignore"):
+        if term.op == "mul":
+            return _product(given[0], given[1], term.dtype)
+        given = [(np.asarray(value, np.float64), error) for value, error in given]
         match term.op, term.attrs[0] if term.attrs else "":
             case "add", _:
                 (a, da), (b, db) = given
                 value = a + b
                 return value, da + db + rounding(value, da + db, term.dtype)
-            case "mul", _:
-                (a, da), (b, db) = given
-                value = a * b
-                error = np.abs(a) * db + np.abs(b) * da
-                return value, error + rounding(value, error, term.dtype)
             case "inverse", _:
                 a, da = given[0]
                 value = 1.0 / a
@@ -138,6 +187,27 @@ def _step(term: Term, given: list[Bounded]) -> Bounded | None:
                 return _accumulated(term, given)
             case _:
                 return None
+
+
+def _product(one: Bounded, other: Bounded, dtype: str) -> Bounded:
+    """A product. Constants may have a narrower type; results are made in as few arrays as possible.
+
+    Of large weights, most of the time is that of new memory.
+    """
+    (a, da), (b, db) = one, other
+    value = np.asarray(np.multiply(a, b, dtype=np.float64))
+    parts = [
+        np.asarray(np.multiply(np.abs(x), off, dtype=np.float64))
+        for x, off in ((a, db), (b, da))
+        if off.any()
+    ]
+    if not parts:
+        return value, rounding(value, np.zeros((1,) * value.ndim), dtype)
+    error = parts[0]
+    for each in parts[1:]:
+        error += each
+    error += rounding(value, error, dtype)
+    return value, error
 
 
 def _accumulated(term: Term, given: list[Bounded]) -> Bounded:

@@ -100,8 +100,9 @@ class Side:
             raise NoMeaningError(f"constant {name!r} cannot be read")
         if known.dtype == "bfloat16" or value.dtype.kind not in "fiub":
             return self.terms.constant(np.asarray(value, np.float32), known.dtype)
-        refuse_nan(np.asarray(value))
         finite = all_finite(value)
+        if not finite:
+            refuse_nan(np.asarray(value))
         if known.values is None:
             # Large ones are read again when they are needed.
             return self.terms.stored(

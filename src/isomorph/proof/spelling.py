@@ -105,7 +105,9 @@ def softmax(t: Terms, x: Term, axis: int, *, name: str = "softmax") -> Term:
     x = with_hidden_scores(t, x, axis)
     if not x.finite:
         visible = _leaves_some(x, axis)
-        return t.rows("softmax" if visible else name, x, axis, None, finite=visible)
+        made = t.rows("softmax" if visible else name, x, axis, None, finite=visible)
+        t.weights.add(made.id)
+        return made
     shifted = t.function("exp", (t.sub(x, largest(t, x, (axis,), kept=True)),))
     return t.div(shifted, total(t, shifted, (axis,), kept=True))
 

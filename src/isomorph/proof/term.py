@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FLOATS = frozenset({"float16", "bfloat16", "float32", "float64"})
 
-PARTIAL = frozenset({"inverse", "sqrt", "log", "pow", "asin", "acos", "acosh", "atanh"})
+PARTIAL = frozenset({"inverse", "sqrt", "log", "pow", "tan", "asin", "acos", "acosh", "atanh"})
 """Functions that are not defined, or infinite, for some real arguments."""
 
 MOVES = frozenset(
@@ -100,7 +100,7 @@ def digest_of(value: Array, dtype: str) -> str:
 
 def refuse_nan(value: Array) -> None:
     """Refuse what is not a number: kernels differ on what they make of it."""
-    if value.dtype.kind not in "biu" and bool(np.isnan(np.asarray(value, np.float64)).any()):
+    if value.dtype.kind not in "biu" and bool(np.isnan(_real(value)).any()):
         raise NoMeaningError("a constant that is not a number")
 
 
@@ -108,7 +108,12 @@ def all_finite(value: Array) -> bool:
     """Whether no element is infinite or NaN."""
     if value.dtype.kind in "biu":
         return True
-    return bool(np.isfinite(np.asarray(value, np.float64)).all())
+    return bool(np.isfinite(_real(value)).all())
+
+
+def _real(value: Array) -> Array:
+    """Numbers of a type that NumPy computes with."""
+    return value if value.dtype.kind == "f" else np.asarray(value, np.float64)
 
 
 def array_digest(array: Array) -> str:

@@ -134,6 +134,7 @@ class Terms(FunctionTerms):
         self._real(x)
         if x.op == "constant" and x.finite and not np.all(x.value()):
             raise NoMeaningError("a division by a constant zero")
+        self.require_one_mask((x,))
         finite = None if self._defined("inverse", (x,)) else False
         return self.make("inverse", (x,), x.shape, x.dtype, finite=finite)
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from isomorph.core.digest import constant_of
+from isomorph.proof import explanations
 from isomorph.proof.explanations import explain
 from isomorph.proof.own_numbers import OwnNumbers
 from isomorph.proof.spelling import sqrt
@@ -74,3 +75,13 @@ def test_a_folded_weight_that_is_stored_in_another_order_stands_for_its_expressi
 def test_two_orders_of_different_numbers_stand_for_nothing(terms):
     nearby = np.nextafter(FOLDED, np.float32(9)).T.copy()
     assert explained(terms, w=FOLDED, v=nearby) == ({}, [])
+
+
+@pytest.mark.parametrize("large", [0, 1 << 16])
+def test_what_is_large_is_computed_again_where_it_is_needed(terms, monkeypatch, large):
+    monkeypatch.setattr(explanations, "_LARGE", large)
+    halved = terms.mul(terms.constant(W, "float32"), terms.constant(VARIANCE[:3], "float32"))
+    found, _ = explained(terms, w=FOLDED, turned=(W * VARIANCE[:3]).T.copy(), other=W * 3)
+    assert found["w"].op == "mul"
+    assert found["turned"] is terms.transpose(halved, (1, 0))
+    assert "other" not in found

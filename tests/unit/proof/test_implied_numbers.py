@@ -37,6 +37,14 @@ def test_a_number_that_the_own_side_states_is_not_replaced():
     assert not stated(NUMBER, float(np.float32(NUMBER)), own=float(np.float32(NUMBER)))
 
 
+def test_a_number_that_a_tensor_of_the_own_side_repeats_is_not_replaced():
+    number = float(np.float32(NUMBER))
+    for repeated, taken in (((), True), ((number,), False)):
+        numbers = ImpliedNumbers(other=(number,), repeated=lambda found=repeated: found)
+        numbers.term(Terms(), NUMBER, "float32")
+        assert bool(numbers.assumed) is taken
+
+
 def test_two_numbers_of_one_side_are_not_taken_as_one():
     other = float(np.float32(NUMBER))
     numbers = ImpliedNumbers(other=(other,))

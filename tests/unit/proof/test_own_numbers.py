@@ -68,7 +68,7 @@ def test_a_tensor_that_repeats_a_single_number_counts():
     constants = {name: constant_of(name, array) for name, array in arrays.items()}
     found = repeated_numbers(constants, arrays.__getitem__, {"w": np.full((2, 2), 3.0)})
     assert found == (0.25, 3.0)
-    numbers = OwnNumbers({}, lambda _: None, repeated=found)
+    numbers = OwnNumbers({}, lambda _: None, repeated=lambda: found)
     for number, expected in ((0.25, True), (0.26, False)):
         bound = (np.array(number), np.array(0.0))
         assert numbers.has_another(np.array(number), bound, "float32") == expected

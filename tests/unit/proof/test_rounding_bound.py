@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from isomorph.proof import rounding_bound
 from isomorph.proof.real import FUNCTIONS
-from isomorph.proof.rounding_bound import bounded, fitting
+from isomorph.proof.rounding_bound import bounded, first_of, fitting, is_off
 from isomorph.proof.terms import Terms
 
 RANDOM = np.random.default_rng(0)
@@ -56,3 +57,36 @@ def test_powers(t):
 
 def test_an_unknown_function_has_no_bound(t):
     assert bounded(t.function("round", (t.constant(X, "float32"),)), {}) is None
+
+
+def test_constants_of_a_narrow_type_are_computed_with_in_float64(t):
+    narrow = t.constant(X, "float32")
+    value, error = bounded(t.mul(narrow, narrow), {})
+    assert value.dtype == error.dtype == np.float64
+    assert (value == np.square(X.astype(np.float64))).all()
+    assert (np.abs(np.square(X) - value) <= error).all()
+
+
+def test_numbers_are_compared_to_the_last_block(t, monkeypatch):
+    monkeypatch.setattr(rounding_bound, "_BLOCK", 7)
+    bound = bounded(t.mul(t.constant(X, "float32"), t.number(0.1, "float32")), {})
+    value = (X * np.float32(0.1)).astype(np.float64)
+    assert fitting(value, bound, "float32") == np.max(np.abs(value - bound[0]) / bound[0])
+    value.flat[-2] *= 1.00001
+    assert fitting(value, bound, "float32") is None
+
+
+def test_a_first_element_follows_from_first_elements(t):
+    x, row = t.constant(X, "float32"), t.constant(X[:1], "float32")
+    root = t.function("sqrt", (t.add(t.mul(x, row), t.number(0.3, "float32")),))
+    for term in (root, t.transpose(t.inverse(root), (1, 0)), t.reshape(t.mul(root, x), (-1,))):
+        (value, error), (first, off) = bounded(term, {}), first_of(term, {})
+        assert (value.flat[0], error.flat[0]) == (first.item(), off.item())
+    assert first_of(t.mul(t.sum(t.mul(x, row), (0,)), row), {}) is None
+
+
+@pytest.mark.parametrize(("off", "expected"), [(1.0, False), (3.0, True), (np.nan, True)])
+def test_a_first_number_is_off_beyond_what_may_fit(off, expected):
+    first = np.array([2.0]), np.array([2.0**-23])
+    value = np.array([2.0 + off * 2.0**-23, 7.0])
+    assert is_off(value, first, "float32") == expected

@@ -68,8 +68,13 @@ def _fused_gemm(gemm: Meaning) -> Meaning:
 
     def meaning(call: Call) -> Sequence[Term]:
         (y,) = gemm(call)
-        named = [call.attr(f"activation_{word}") for word in ("alpha", "beta", "gamma")]
-        return (_activated(call, y, [each for each in named if each is not None]),)
+        words, name = ("alpha", "beta", "gamma"), call.attr("activation", "")
+        stated = {word: call.attr(f"activation_{word}") for word in words}
+        wanted = {"LeakyRelu": ("alpha",), "HardSigmoid": ("alpha", "beta")}.get(name, ())
+        # The kernel reads its parameters by their names, and has no others.
+        if name == "Clip" or {word for word in words if stated[word] is not None} != set(wanted):
+            raise NoMeaningError(f"a fused {name} with other parameters")
+        return (_activated(call, y, [stated[word] for word in wanted]),)
 
     return meaning
 

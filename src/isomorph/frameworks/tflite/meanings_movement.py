@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
 
 def _reshape(call: Call) -> Sequence[Term]:
-    """A second input decides before the option."""
+    """A second input decides before the option, if it is a vector."""
     call.only(1, 2)
+    if call.optional(1) is not None and call.x(1).rank != 1:
+        raise NoMeaningError("a shape that is no vector")
     sizes = call.attr("new_shape", ())
     sizes = call.ints(1) if call.optional(1) is not None else tuple(int(each) for each in sizes)
     if 0 in sizes:
