@@ -63,9 +63,7 @@ def dequantize_linear(call: Call, x: Array, scale: Array, zero_point: Array | No
         elif call.table is not None and granularity is None:
             table = dequantize(_ends(call.table), scale, zero_point, None)
             least = ideal_step(table, dtype)
-        real = real + ideal_rounding(
-            real, dtype, granularity, call, block=block, least_step=least
-        )
+        real = real + ideal_rounding(real, dtype, granularity, call, block=block, least_step=least)
     return call.noise.rounded(real).astype(_result_dtype(call, scale))
 
 

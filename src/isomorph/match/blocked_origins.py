@@ -73,9 +73,7 @@ def _sources(side: Weights) -> Mapping[int, list[StoredWeight]]:
     return found
 
 
-def _origin(
-    blocked: BlockedWeight, side: Weights, sources: Sequence[StoredWeight]
-) -> Array | None:
+def _origin(blocked: BlockedWeight, side: Weights, sources: Sequence[StoredWeight]) -> Array | None:
     """Return the only numbers of which a weight is a fair rounding, in its arrangement."""
     actual, found = blocked.real, None
     half = 0.5 * float(np.max(blocked.sizes, initial=0.0))
