@@ -107,6 +107,12 @@ class EditedGraph:
 
     # Places of a decoder.
 
+    @property
+    def head_size(self) -> int:
+        """How many numbers a head of keys has."""
+        (keys,) = (each for each in self.graph.input if each.name == "past_key_values.0.key")
+        return int(keys.type.tensor_type.shape.dim[3].dim_value)
+
     def cache(self, layer: int, part: str) -> onnx.NodeProto:
         """The node that appends new positions to a cache."""
         return self.producer(f"present.{layer}.{part}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,20 +46,39 @@ class Files:
 
 def written(gguf: Path, folder: Path, *, layers: int | None, words: int | None) -> Files:
     """The forms of a model, written where they are missing."""
+    print(f"… {gguf.name}", flush=True)
+    model = _read(gguf, layers=layers, words=words)
+    return _written(model, folder, lambda: _prompt(gguf, words))
+
+
+def written_random(folder: Path) -> Files:
+    """The forms of a small model of the same kind with random weights."""
+    import torch
+    import transformers
+
+    torch.manual_seed(0)
+    config = transformers.LlamaConfig(
+        vocab_size=256, hidden_size=64, intermediate_size=96, num_hidden_layers=3,
+        num_attention_heads=4, num_key_value_heads=2, tie_word_embeddings=True,
+        initializer_range=0.2, rope_parameters={"rope_type": "default", "rope_theta": 100000.0},
+    )  # fmt: skip
+    model = transformers.LlamaForCausalLM(config).eval()
+    return _written(model, folder, lambda: _drawn_prompt(config.vocab_size))
+
+
+def _written(model: Any, folder: Path, prompt: Callable[[], np.ndarray]) -> Files:
     import torch
 
     folder.mkdir(parents=True, exist_ok=True)
-    model = _read(gguf, layers=layers, words=words)
     files = Files(
         folder=folder, layers=model.config.num_hidden_layers, words=model.config.vocab_size
     )
     if not files.form(NARROW[-1]).exists():
-        np.save(files.prompt, _prompt(gguf, words))
+        np.save(files.prompt, prompt())
         with warnings.catch_warnings(), torch.no_grad():
             warnings.simplefilter("ignore")
             _export(model, files)
             for name in NARROW:
-                print(f"… {name}", flush=True)
                 NARROWED[name](files.form("export"), files.form(name))
     return files
 
@@ -83,11 +103,15 @@ def _prompt(gguf: Path, words: int | None) -> np.ndarray:
     import transformers
 
     if words is not None:
-        return np.random.default_rng(0).integers(0, words, (1, TOKENS))
+        return _drawn_prompt(words)
     tokenizer = transformers.AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
     asked = [{"role": "user", "content": PROMPT}]
     encoded = tokenizer.apply_chat_template(asked, add_generation_prompt=True, return_dict=True)
     return np.array([encoded["input_ids"]])
+
+
+def _drawn_prompt(words: int) -> np.ndarray:
+    return np.random.default_rng(0).integers(0, words, (1, TOKENS))
 
 
 def _export(model: Any, files: Files) -> None:
@@ -105,7 +129,8 @@ def _export(model: Any, files: Files) -> None:
         verbose=False,
         external_data=False,
         input_names=[
-            "input_ids", "attention_mask", "position_ids", *(f"past_key_values.{c}" for c in caches),
+            "input_ids", "attention_mask", "position_ids",
+            *(f"past_key_values.{cache}" for cache in caches),
         ],
         output_names=["logits", *(f"present.{cache}" for cache in caches)],
     )  # fmt: skip

@@ -40,7 +40,7 @@ def permuted_heads(graph: EditedGraph) -> None:
     node = graph.linear(LAYER, KEY)
     values = graph.constant(node.input[1])
     inner, outer = values.shape
-    split = values.reshape(inner, outer // 64, 2, 32).swapaxes(2, 3)
+    split = values.reshape(inner, -1, 2, graph.head_size // 2).swapaxes(2, 3)
     graph.store(node.input[1], split.reshape(inner, outer))
     graph.mark(node)
 

@@ -21,8 +21,8 @@ from isomorph.core.errors import FATAL, RuntimeFailedError
 from isomorph.decoding.beginning import Given, first_state, given_arrays, usual_start
 from isomorph.decoding.bindings import bound_names, labeled
 from isomorph.decoding.caches import refuse_unknown_names
-from isomorph.decoding.own_decoding import OwnComparison, OwnRun, own_outcome, own_run
 from isomorph.decoding.narrow_caches import in_narrower
+from isomorph.decoding.own_decoding import OwnComparison, OwnRun, own_outcome, own_run
 from isomorph.decoding.rollout import StepRun, decode, runner
 from isomorph.decoding.signature import DecoderSignature, decoder_signature
 from isomorph.decoding.step_collector import StepCollector, first_wrong

@@ -1,8 +1,8 @@
 """The candidate with the reference's numbers in place of the weights that it rounded.
 
 A candidate that stores its weights in float16, or packed in few bits, and computes in float32 loses
-what these roundings lose. With the reference's own numbers it has to be the same function within the rounding of
-float32. So whether anything else differs needs no estimate of what the narrow weights lose.
+what these roundings lose. With the reference's own numbers it has to be the same function within
+the rounding of float32. So whether anything else differs needs no estimate of what they lose.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.localize.locate import Located, locate
-from isomorph.match.blocked_origins import PRODUCT, blocked_origins
+from isomorph.match.blocked_origins import PRODUCT
 from isomorph.match.rounded_weights import is_narrow, narrowed
 from isomorph.measure.compare import Comparison, Terms, compare
 from isomorph.measure.precision import lower_precision, narrow_constants
@@ -111,7 +111,7 @@ def compared_unrounded(
 
 
 def _only_weights(reference: EvaluatedModel, candidate: EvaluatedModel) -> bool:
-    """Whether the candidate's precision is lower in its float constants and packed weights alone."""
+    """Whether the candidate's precision is lower in its stored weights alone."""
     graphs = reference.model.graph, candidate.model.graph
     if not lower_precision(*graphs):
         return False

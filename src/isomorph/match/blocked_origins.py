@@ -29,7 +29,7 @@ PRODUCT = "MatMulNBits"
 
 
 def only_stored_packed(side: Weights) -> tuple[str, ...] | None:
-    """Name the packed weights of a graph; None where a product also quantizes what it multiplies."""
+    """Name the packed weights of a graph; None where a product quantizes its other factor."""
     found = []
     for node in side.graph.nodes:
         if node.op == PRODUCT:

@@ -72,7 +72,7 @@ def _nearest(
 
 
 def _add_between(graph: Graph, readers: Readers, inside: set[int]) -> None:
-    """Add nodes that lie between those inside: each reads one of them, and none but them reads it."""
+    """Add nodes that lie between those inside: they read one, and no others read them."""
     made_by = {name: i for i, node in enumerate(graph.nodes) for name in node.outputs}
     for i in reversed(range(len(graph.nodes))):
         after = [reader for name in graph.nodes[i].outputs for reader in readers.get(name, ())]

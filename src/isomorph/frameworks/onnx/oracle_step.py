@@ -69,7 +69,7 @@ class OnnxStep(Step[str]):
         return call, declared
 
     def table(self, inputs: Sequence[EvalValue]) -> Any:  # noqa: ANN401
-        """The stored integers that the node looks up; None where it looks up nothing of that kind."""
+        """The stored integers that the node looks up; None where it looks up none."""
         held = inputs[0] if self.op in _LOOK_UPS else ABSENT
         integers = held.constant and getattr(held.data, "dtype", np.dtype(float)).kind in "iu"
         return held.data if integers else None
