@@ -6,7 +6,7 @@ explains is a fault, however much the model as a whole may lose.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -116,14 +116,23 @@ def study_loss(
     reference, candidate = sides
     result = replace(earlier, comparison=comparison, outcome=Outcome())
     beyond = _divergent(comparison)
+    from isomorph.localize.locate import locate
+    from isomorph.localize.quantization_faults import judge_losses
+    from isomorph.localize.unrounded_weights import compared_unrounded, lost_by_weights
+
+    # A step of decoding is judged with the same weights by itself: it has caches of its own.
+    again = kind is InputKind.DECODED and earlier.hidden is None
+    if (again or not earlier.studied) and _lossy(comparison, lost_by_weights):
+        unrounded = compared_unrounded(sides, comparison, terms, weights)
+        if unrounded is not None:
+            return replace(
+                result, studied=True,
+                comparison=unrounded.judged(comparison), hidden=unrounded.located,
+            )  # fmt: skip
     if not _in_doubt(candidate, comparison, terms):
         return result
     if earlier.studied and not (beyond and kind is InputKind.TEST_SET):
         return result
-    from isomorph.localize.locate import locate
-    from isomorph.localize.quantization_faults import judge_losses
-    from isomorph.localize.unrounded_weights import compared_unrounded
-
     result = replace(result, studied=True)
     if beyond:
         # More draws may decide it before the nodes have to.
@@ -132,9 +141,6 @@ def study_loss(
         result = replace(result, comparison=comparison)
         if not all(doubtful(each, terms.false_alarm) for each in _divergent(comparison)):
             return result
-    unrounded = None if beyond else compared_unrounded(sides, comparison, terms, weights)
-    if unrounded is not None:
-        return replace(result, comparison=unrounded.judged(comparison), hidden=unrounded.located)
     pairs = [(pair.reference, pair.candidate) for pair in comparison.bindings]
     try:
         located = locate(comparison.as_stored(reference), candidate, pairs)
@@ -143,6 +149,13 @@ def study_loss(
         return replace(result, outcome=Outcome(skipped=(skipped,)))
     judged = judge_losses(comparison, located)
     return replace(result, comparison=judged, hidden=located if _divergent(judged) else None)
+
+
+def _lossy(comparison: Comparison, lost: Callable[[Divergence], bool]) -> bool:
+    """Whether there is a loss, and nothing is called wrong for another reason than its size."""
+    verdicts = [each.verdict for each in comparison.divergences]
+    some = Verdict.DEGRADED in verdicts or Verdict.DIVERGENT in verdicts
+    return some and comparison.order is None and all(map(lost, _divergent(comparison)))
 
 
 def _in_doubt(candidate: EvaluatedModel, comparison: Comparison, terms: Terms) -> bool:

@@ -21,6 +21,7 @@ from isomorph.core.errors import FATAL, RuntimeFailedError
 from isomorph.decoding.beginning import Given, first_state, given_arrays, usual_start
 from isomorph.decoding.bindings import bound_names, labeled
 from isomorph.decoding.caches import refuse_unknown_names
+from isomorph.decoding.narrow_caches import in_narrower
 from isomorph.decoding.own_decoding import OwnComparison, OwnRun, own_outcome, own_run
 from isomorph.decoding.rollout import StepRun, decode, runner
 from isomorph.decoding.signature import DecoderSignature, decoder_signature
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from isomorph.checking.prepare import PreparedPair
     from isomorph.core.decoding import OwnDecoding
     from isomorph.core.report import Report
+    from isomorph.core.trace import Array
     from isomorph.decoding.step_feeds import State
     from isomorph.measure.compare import Comparison
     from isomorph.measure.evaluated_model import EvaluatedModel
@@ -112,9 +114,21 @@ class _DecodingPlan:
         )
         self.pending = list(self.runs)
         return [
-            Sample(origin=origin, feeds=run.feeds, kind=InputKind.DECODED)
+            Sample(origin=origin, feeds=self._common(run.feeds), kind=InputKind.DECODED)
             for origin, run in self.runs.items()
         ]
+
+    def _common(self, feeds: Mapping[str, Array]) -> Mapping[str, Array]:
+        """The feeds of a step, with caches as a candidate of a narrower type takes them.
+
+        Both models get the same numbers: what is lost between two steps is no loss of one.
+        """
+        left, right = self.signatures
+        narrow = {
+            pair.input: right.spec(self.names[0].get(pair.input, pair.input)).dtype
+            for pair in left.caches
+        }
+        return {name: in_narrower(value, narrow.get(name)) for name, value in feeds.items()}
 
     def add(
         self,

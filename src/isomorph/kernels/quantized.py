@@ -56,7 +56,8 @@ def spread(parameter: Array, shape: tuple[int, ...], axis: int | None, block: in
     axis %= len(shape)
     if block:
         common = np.repeat(parameter, block, axis=axis)
-        return common.take(np.arange(shape[axis]), axis=axis)
+        whole = common.shape[axis] == shape[axis]
+        return common if whole else common.take(np.arange(shape[axis]), axis=axis)
     if parameter.ndim != 1:
         return parameter
     return parameter.reshape([-1 if place == axis else 1 for place in range(len(shape))])
@@ -181,9 +182,22 @@ def ideal_rounding(
     draw = call.noise.random.uniform(-1.0, 1.0, real.shape)
     if (bounds := limits(dtype)) is None:
         return np.asarray(draw * unit_roundoff(dtype) * np.abs(real))
-    low, high = _range(np.where(np.isfinite(real), real, 0.0), axis, block)
-    half_step = np.maximum((high - low) / (bounds[1] - bounds[0]), least_step) / 2.0
-    return np.asarray(np.where(real == 0, 0.0, draw * half_step))
+    finite = np.isfinite(real)
+    low, high = _range(real if finite.all() else np.where(finite, real, 0.0), axis, block)
+    steps = (high - low) / (bounds[1] - bounds[0])
+    if block and axis is not None:
+        steps = spread(steps, real.shape, axis, block)
+    draw *= np.maximum(steps, least_step) / 2.0
+    draw[real == 0] = 0.0
+    return draw
+
+
+def ideal_step(real: Array, dtype: str) -> float:
+    """The step of the best min/max quantizer of a whole tensor; zero for a type of floats."""
+    if (bounds := limits(dtype)) is None or not real.size:
+        return 0.0
+    low, high = _range(real, None, 0)
+    return float(np.max((high - low) / (bounds[1] - bounds[0])))
 
 
 def _natural_step(width: float, offset: float, dtype: str) -> float:
@@ -243,20 +257,26 @@ def unpacked(packed: Array, bits: int) -> Array:
         whole = single.shape[-1] // bits
         fields = single[..., : whole * bits].reshape(*packed.shape[:-1], whole, bits)
         return np.asarray(fields @ (1 << np.arange(bits)))
-    shifts = np.arange(0, 8, bits, dtype=np.uint8)
-    fields = (packed[..., None] >> shifts) & np.uint8(2**bits - 1)
+    count, kept = 8 // bits, np.uint8(2**bits - 1)
+    fields = np.empty((*packed.shape, count), packed.dtype)
+    for place in range(count):
+        np.bitwise_and(packed >> np.uint8(place * bits), kept, out=fields[..., place])
     return fields.reshape(*packed.shape[:-1], -1)
 
 
 def _range(real: Array, axis: int | None, block: int) -> tuple[Array, Array]:
+    """The ends of the range, zero included: of all, of each slice of an axis or of each block."""
     if real.size == 0:
         return np.zeros(()), np.zeros(())
     if axis is not None and block:
         axis %= real.ndim
-        starts = np.arange(0, real.shape[axis], block)
-        low = np.minimum.reduceat(real, starts, axis=axis)
-        high = np.maximum.reduceat(real, starts, axis=axis)
-        low, high = (spread(end, real.shape, axis, block) for end in (low, high))
+        if real.shape[axis] % block:
+            starts = np.arange(0, real.shape[axis], block)
+            low = np.minimum.reduceat(real, starts, axis=axis)
+            high = np.maximum.reduceat(real, starts, axis=axis)
+        else:
+            split = real.reshape(*real.shape[:axis], -1, block, *real.shape[axis + 1 :])
+            low, high = split.min(axis=axis + 1), split.max(axis=axis + 1)
     else:
         others = None
         if axis is not None:

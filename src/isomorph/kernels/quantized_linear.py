@@ -10,6 +10,7 @@ from isomorph.kernels.quantized import (
     declared_dtype,
     dequantize,
     ideal_rounding,
+    ideal_step,
     limits,
     reduced_range,
     requantize,
@@ -54,12 +55,26 @@ def dequantize_linear(call: Call, x: Array, scale: Array, zero_point: Array | No
     # Rows that were looked up in a stored table are as stored as the table.
     stored = stored and (call.constant or x.dtype.kind in "iu")
     if call.noise.quantizers and stored:
-        granularity = None if np.size(scale) == 1 else axis
-        least = spread(scale, x.shape, axis, block) if reduced_range(x, granularity, block) else 0.0
-        real = real + ideal_rounding(
-            real, declared_dtype(call, 0, x), granularity, call, block=block, least_step=least
-        )
+        dtype, granularity = declared_dtype(call, 0, x), None if np.size(scale) == 1 else axis
+        # The quantizer of rows that were looked up is that of their table.
+        least: float | Array = 0.0
+        if reduced_range(_held(call, x, granularity), granularity, block):
+            least = spread(scale, x.shape, axis, block)
+        elif call.table is not None and granularity is None:
+            table = dequantize(_ends(call.table), scale, zero_point, None)
+            least = ideal_step(table, dtype)
+        real = real + ideal_rounding(real, dtype, granularity, call, block=block, least_step=least)
     return call.noise.rounded(real).astype(_result_dtype(call, scale))
+
+
+def _held(call: Call, x: Array, granularity: int | None) -> Array:
+    """The integers that a quantizer stored: a whole table, where ``x`` is a part of it."""
+    return x if call.table is None or granularity is not None else call.table
+
+
+def _ends(table: Array) -> Array:
+    """The smallest and the largest integer of a table."""
+    return np.array([table.min(), table.max()]) if table.size else table
 
 
 @kernel("DynamicQuantizeLinear")

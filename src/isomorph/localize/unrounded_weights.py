@@ -1,8 +1,8 @@
 """The candidate with the reference's numbers in place of the weights that it rounded.
 
-A candidate that stores its weights in float16 and computes in float32 loses what these roundings
-lose. With the reference's own numbers it has to be the same function within the rounding of
-float32. So whether anything else differs needs no estimate of what the narrow weights lose.
+A candidate that stores its weights in float16, or packed in few bits, and computes in float32 loses
+what these roundings lose. With the reference's own numbers it has to be the same function within
+the rounding of float32. So whether anything else differs needs no estimate of what they lose.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.localize.locate import Located, locate
+from isomorph.match.blocked_origins import PRODUCT
 from isomorph.match.rounded_weights import is_narrow, narrowed
 from isomorph.measure.compare import Comparison, Terms, compare
 from isomorph.measure.precision import lower_precision, narrow_constants
@@ -41,7 +42,11 @@ class UnroundedComparison:
     located: Located | None = None
 
     def judged(self, comparison: Comparison) -> Comparison:
-        """Return the comparison with outputs divergent that differ with the same weights."""
+        """Return the comparison with outputs divergent that differ with the same weights.
+
+        What loses more than noise of the width explains is degraded if it does not: how far a
+        rounding moves an output depends on the weights, and the roundings are fair.
+        """
         faults = self.located.chain.faults if self.located is not None else ()
         named = f": {faults[0].node!r}" if faults else ""
         reason = (
@@ -56,10 +61,24 @@ class UnroundedComparison:
                     translation=found.translation, rounding=found.rounding,
                 )
                 if (found := self.wrong.get(str(each.candidate_output))) is not None
-                else each
+                else _explained(each)
                 for each in comparison.divergences
             ),
         )  # fmt: skip
+
+
+def lost_by_weights(divergence: Divergence) -> bool:
+    """Whether an output is called wrong by nothing but the size of its loss."""
+    run, loss = divergence.execution_candidate, divergence.intended_loss
+    lost = loss is not None and not loss.within
+    return divergence.verdict is Verdict.DIVERGENT and lost and run is not None and run.within
+
+
+def _explained(divergence: Divergence) -> Divergence:
+    if not lost_by_weights(divergence):
+        return divergence
+    reason = "loses what the rounding of its weights loses, and nothing else"
+    return replace(divergence, verdict=Verdict.DEGRADED, reason=reason)
 
 
 def compared_unrounded(
@@ -68,15 +87,15 @@ def compared_unrounded(
     terms: Terms,
     weights: ComparedWeights,
 ) -> UnroundedComparison | None:
-    """Compare with the reference's numbers; None where more than float weights is narrow."""
+    """Compare with the reference's numbers; None where more than weights is narrow."""
     reference, candidate = sides
     if candidate.oracle().capabilities.feed != "all" or not _only_weights(reference, candidate):
         return None
     try:
-        unrounded = _unrounded(weights)
-        if unrounded is None:
+        unrounded, packed = _unrounded(weights), weights.packed_origins
+        if unrounded is None or packed is None:
             return None
-        wide = _with_weights(candidate, unrounded)
+        wide = _with_weights(candidate, unrounded, packed)
         plain = replace(terms, search=False, by_weight=None)
         judged = compare(reference, wide, comparison.bindings, plain)
         wrong = {str(d.candidate_output): d for d in judged.divergences if graphs_differ(d)}
@@ -92,7 +111,7 @@ def compared_unrounded(
 
 
 def _only_weights(reference: EvaluatedModel, candidate: EvaluatedModel) -> bool:
-    """Whether the candidate's precision is lower in its float constants alone."""
+    """Whether the candidate's precision is lower in its stored weights alone."""
     graphs = reference.model.graph, candidate.model.graph
     if not lower_precision(*graphs):
         return False
@@ -100,7 +119,7 @@ def _only_weights(reference: EvaluatedModel, candidate: EvaluatedModel) -> bool:
 
 
 def _widened(candidate: EvaluatedModel) -> EvaluatedModel:
-    """Return the model with all narrow float constants declared in a wide type."""
+    """Return the model with all narrow float constants and packed weights declared as wide ones."""
     graph = candidate.model.graph
     narrow = set(narrow_constants(graph))
     constants = {
@@ -115,6 +134,8 @@ def _widened(candidate: EvaluatedModel) -> EvaluatedModel:
     nodes = tuple(
         replace(node, op="Cast")
         if node.op == "DequantizeLinear" and node.inputs[0] in narrow
+        else replace(node, op="MatMul", inputs=node.inputs[:2])
+        if node.op == PRODUCT
         else node
         for node in graph.nodes
     )
@@ -122,10 +143,12 @@ def _widened(candidate: EvaluatedModel) -> EvaluatedModel:
     return replace(candidate, model=replace(candidate.model, graph=wide))
 
 
-def _with_weights(candidate: EvaluatedModel, unrounded: Mapping[str, Array]) -> EvaluatedModel:
+def _with_weights(
+    candidate: EvaluatedModel, unrounded: Mapping[str, Array], packed: Mapping[str, Array]
+) -> EvaluatedModel:
     oracle = candidate.oracle()
     own = oracle.run({}, list(unrounded))
-    values = {}
+    values = dict(packed)
     for name, value in unrounded.items():
         stored = np.asarray(own[name])
         if stored.dtype.kind != "f":

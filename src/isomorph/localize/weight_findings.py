@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from isomorph.core.report import Experiment, Fact, Finding, FindingEffect, Findi
 from isomorph.localize.input_search import encoded
 from isomorph.localize.output_effect import ConstantEffect, Effect
 from isomorph.localize.weight_effect import ConstantExperiment
+from isomorph.match.blocked_origins import blocked_origins
 from isomorph.match.constant_difference import ConstantDifference, WeightComparison
 from isomorph.match.stored_weights import Weights
 from isomorph.match.structural_constants import Isolation
@@ -21,6 +22,7 @@ from isomorph.match.weight_differences import compared_weights
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
+    from isomorph.core.trace import Array
     from isomorph.sessions.model_handle import ModelHandle
 
 CODE = "CONSTANT_DIFFERS"
@@ -59,6 +61,11 @@ class ComparedWeights:
     def comparison(self) -> WeightComparison:
         """The weights that differ, and what narrow ones were rounded from."""
         return compared_weights(*self.sides)
+
+    @cached_property
+    def packed_origins(self) -> Mapping[str, Array] | None:
+        """What packed weights were rounded from; None where it is not known of all of them."""
+        return blocked_origins(*self.sides)
 
     @property
     def differences(self) -> tuple[ConstantDifference, ...]:

@@ -42,6 +42,8 @@ class BlockedWeight:
     ends: tuple[int, int]
     pack: Store = field(repr=False)
     scale_dtype: str
+    block: int
+    """How many neighbors have one scale."""
 
     @property
     def sizes(self) -> Array:
@@ -222,6 +224,7 @@ def _dequantized(side: Weights, node: Node) -> BlockedWeight | None:
     which = np.arange(stored.shape[axis]) // block
     return BlockedWeight(
         weight=weight,
+        block=block,
         scale_dtype=side.graph.constants[node.inputs[1]].dtype,
         integers=stored.astype(np.int64),
         zeros=_spread(zeros, which, axis, stored.shape, 0),
@@ -255,6 +258,7 @@ def _product(side: Weights, node: Node) -> BlockedWeight | None:
 
     return BlockedWeight(
         weight=weight,
+        block=block,
         scale_dtype=side.graph.constants[node.inputs[2]].dtype,
         integers=fields[:, :inner],
         zeros=_spread(
@@ -288,6 +292,7 @@ def _table(side: Weights, node: Node) -> BlockedWeight | None:
     which = np.arange(fields.shape[axis]) // block
     return BlockedWeight(
         weight=weight,
+        block=block,
         scale_dtype=side.graph.constants[node.inputs[2]].dtype,
         integers=fields.astype(np.int64),
         zeros=_spread(zeros, which, axis, fields.shape, 2 ** (bits - 1) if packed else 0),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isomorph.core.graph_facts import once_per_graph
+from isomorph.measure.graph_ends import near_ends
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph
@@ -44,6 +45,8 @@ def tail_of(graph: Graph) -> Tail | None:
 
     Every output is computed by it. A node belongs to it if no path from the node to an output is
     longer than a certain length: no disturbance leaves the tail and comes back to cancel itself.
+    Where outputs are computed all along the graph, as the caches of a decoder, the tail is what is
+    near to any of them (``graph_ends``).
     """
     readers = _readers(graph)
     heights = _heights(graph, readers)
@@ -57,10 +60,15 @@ def tail_of(graph: Graph) -> Tail | None:
         # What follows from constants alone belongs to those that read it.
         if heights[i] <= limit if i in varying else inside.issuperset(after):
             inside.add(i)
+    returned = {spec.name for spec in graph.outputs}
+    apart: frozenset[str] = frozenset()
+    if any(returned & set(node.outputs) for i, node in enumerate(graph.nodes) if i not in inside):
+        ends = near_ends(graph, readers, varying, most=int(_LARGEST * len(varying)))
+        if ends is None:
+            return None
+        inside, apart = set(ends.nodes), ends.shared_constants
     outside = [node for i, node in enumerate(graph.nodes) if i not in inside]
     made = {name for node in outside for name in node.outputs}
-    if any(spec.name in made for spec in graph.outputs):
-        return None
     read = {name: None for i in sorted(inside) for name in graph.nodes[i].inputs}
     entries = tuple(name for name in read if name in made)
     elsewhere = {name for node in outside for name in node.inputs}
@@ -70,7 +78,7 @@ def tail_of(graph: Graph) -> Tail | None:
         entries=entries,
         entering=sum(_numbers(graph, name) for name in entries),
         inputs=tuple(spec.name for spec in graph.inputs if spec.name in read),
-        constants=frozenset(graph.constants) - elsewhere,
+        constants=frozenset(graph.constants) - elsewhere - apart,
     )
 
 

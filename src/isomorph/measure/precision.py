@@ -21,6 +21,8 @@ _QUANTIZED = frozenset({"quantized"})
 OF_SHAPES = ("Shape", "Size")
 """Operators that return a size and do not read values."""
 _STEPS = frozenset({"Floor", "Ceil", "Round", "Sign", "Mod", "TopK", "Unique", "Hardmax"})
+_OF_KINDS = frozenset({"IsNaN", "IsInf"})
+"""Operators that tell numbers from what is none: rounding turns neither into the other."""
 _NARROW = ("float16", "bfloat16", "float8", "float4")
 
 
@@ -115,6 +117,7 @@ def jumping_nodes(graph: Graph) -> tuple[Node, ...]:
         or _narrows(graph, node)
         or not (
             node.op.startswith(shapes)
+            or node.op in _OF_KINDS
             or floats.isdisjoint(node.inputs)
             or floats.issuperset(filter(None, node.outputs))
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from isomorph.oracle.noise import NO_NOISE, NoiseSource
+from isomorph.oracle.noise import NO_NOISE, Array, NoiseSource
 
 Kernel = Callable[..., Any]
 """Takes a ``Call`` and the inputs by position; returns one array or a tuple of them."""
@@ -21,7 +21,8 @@ class Call:
     ``constant``: every input is a constant. ``input_dtypes`` are the declared types of
     the inputs: a constant zero point of type float8 may arrive lifted, and still names the type
     its quantizer rounds to. ``site`` differs from that of every other node, for those that draw
-    random numbers of their own.
+    random numbers of their own. ``table``: the stored integers that those of the first input were
+    looked up in.
     """
 
     op: str
@@ -34,6 +35,7 @@ class Call:
     constant: bool = False
     input_dtypes: tuple[str | None, ...] = ()
     site: tuple[Any, ...] = ()
+    table: Array | None = None
 
     def with_noise(self, noise: NoiseSource) -> Call:
         """The same with this noise; every node of every draw needs it, and ``replace`` is slow."""
@@ -48,4 +50,5 @@ class Call:
             constant=self.constant,
             input_dtypes=self.input_dtypes,
             site=self.site,
+            table=self.table,
         )

@@ -108,11 +108,15 @@ class Executor:
         # What is left behind the outputs are states.
         for (key, dtype), result in zip(step.states, results[len(step.outputs) :], strict=False):
             self.states[key] = EvalValue.computed(result, dtype)
-        return [
+        values = [
             EvalValue.computed(result, step.tag(result, dtype))
             # A kernel gives optional outputs that the node leaves out.
             for result, dtype in zip(results, declared, strict=False)
         ]
+        if (table := step.table(inputs)) is not None:
+            for value in values:
+                value.table = table
+        return values
 
     def _in_every_round(
         self, step: Step[Any], inputs: list[EvalValue], scope: Scope

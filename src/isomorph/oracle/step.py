@@ -119,6 +119,10 @@ class Step(ABC, Generic[K]):
         """The declared type of a result, given what the graph declares of it."""
         return declared
 
+    def table(self, inputs: Sequence[EvalValue]) -> Any:  # noqa: ANN401
+        """The stored integers that the node looks up; None where it looks up none."""
+        return None
+
     def unit(self, dtype: str | None) -> float:
         """The unit roundoff of its arithmetic."""
         return arithmetic_unit(dtype)

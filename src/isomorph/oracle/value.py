@@ -32,10 +32,10 @@ class EvalValue:
 
     ``dtype`` is the declared element type. ``shift`` is what the noise of this draw adds to a
     constant once it is lifted; the declared value itself stays as it is. Of a stored constant it is
-    its ``displacement``.
+    its ``displacement``. ``table`` is the stored tensor that the numbers were looked up in.
     """
 
-    __slots__ = ("_displacement", "_shift", "_wide", "constant", "data", "dtype")
+    __slots__ = ("_displacement", "_shift", "_wide", "constant", "data", "dtype", "table")
 
     def __init__(
         self,
@@ -50,6 +50,7 @@ class EvalValue:
         self._shift, self._displacement = shift, displacement
         self.dtype = dtype if dtype is not None else element_type(data)
         self._wide: Any = None
+        self.table: Array | None = None
 
     @classmethod
     def computed(cls, data: Any, dtype: str | None) -> EvalValue:  # noqa: ANN401

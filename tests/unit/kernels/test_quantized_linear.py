@@ -231,3 +231,22 @@ def test_the_range_of_a_bounded_function_is_its_own_loss_and_a_wasted_one_is_not
     whole = np.sqrt(1.0 / 12.0)
     assert np.mean(bounded) == pytest.approx(whole / 127.0, rel=0.1), "that of -1 … 1, as of Tanh"
     assert np.mean(wasted) == pytest.approx(whole * 0.4 / 255.0, rel=0.1), "that of what was seen"
+
+
+def test_rows_that_were_looked_up_have_the_step_of_their_table():
+    """The rows are small; the quantizer saw the whole table."""
+    table = np.array([[0, 255], [120, 136]], np.uint8)
+    scale, zero = np.float32(0.1), np.uint8(128)
+    rows = np.repeat(table[1:], 500, axis=0)
+    noise = rounding(quantizers=True)
+    plain = Call(op="DequantizeLinear", noise=noise, input_dtypes=("uint8", "float32", "uint8"))
+    with_table = Call(
+        op="DequantizeLinear", noise=noise, input_dtypes=("uint8", "float32", "uint8"), table=table
+    )
+    exact = (rows.astype(float) - 128) * 0.1
+    errors = [
+        np.abs(quantized_linear.dequantize_linear(call, rows, scale, zero) - exact).max()
+        for call in (plain, with_table)
+    ]
+    assert errors[0] < 0.005
+    assert 0.04 < errors[1] <= 0.0501

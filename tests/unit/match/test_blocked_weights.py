@@ -47,7 +47,7 @@ def blocked(integers, zeros, steps, bits, dtype):
     return BlockedWeight(
         weight=weight, integers=integers.astype(np.int64), ends=(0, 2**bits - 1),
         zeros=np.broadcast_to(zeros, integers.shape), steps=np.broadcast_to(steps, integers.shape),
-        pack=lambda whole: whole, scale_dtype=dtype,
+        pack=lambda whole: whole, scale_dtype=dtype, block=integers.shape[1],
     )  # fmt: skip
 
 

@@ -61,8 +61,11 @@ def test_what_follows_from_constants_belongs_to_its_readers():
     assert "c900" in tail.constants
 
 
-def test_there_is_none_where_an_output_is_computed_early():
-    assert tail_of(_graph(_chain(24), outputs=["t3", "t23"])) is None
+def test_an_output_that_is_computed_early_has_an_end_of_its_own():
+    tail = tail_of(_graph(_chain(24), outputs=["t3", "t23"]))
+    assert tail is not None
+    assert tail.entries == ("t1", "t21")
+    assert tail.constants == {"c2", "c3", "c22", "c23"}
 
 
 def test_there_is_none_in_a_small_graph():
@@ -85,7 +88,7 @@ def _dags(draw):
 
 
 @given(_dags())
-def test_no_disturbance_leaves_the_tail(reads):
+def test_no_disturbance_leaves_the_tail_and_comes_back(reads):
     graph = _graph(reads)
     tail = tail_of(graph)
     if tail is None:
@@ -98,17 +101,34 @@ def test_no_disturbance_leaves_the_tail(reads):
             continue
         inside.add(made[name].name)
         left += made[name].inputs
+    ways = _ways(graph, inside)
+    for node in graph.nodes:
+        if node.name in inside:
+            within, beyond = ways[node.name]
+            assert not within & beyond, "one output is reached on paths of both kinds"
     outside = [node for node in graph.nodes if node.name not in inside]
     needed = {name for node in outside for name in node.inputs}
-    # What is computed from the entries on is read by nothing that lies before them.
-    varying = {"x"}
-    for node in graph.nodes:
-        if varying & set(node.inputs):
-            varying.update(node.outputs)
-    for node in graph.nodes:
-        if node.name in inside and varying & set(node.inputs):
-            assert not needed & set(node.outputs)
     assert not tail.constants & needed
+    for constant in tail.constants:
+        readers = [ways[node.name] for node in graph.nodes if constant in node.inputs]
+        within = set().union(*(each[0] for each in readers))
+        assert not within & set().union(*(each[1] for each in readers))
     assert {"x"} & {
         name for node in graph.nodes if node.name in inside for name in node.inputs
     } <= set(tail.inputs)
+
+
+def _ways(graph, inside):
+    """The outputs that each node reaches on paths inside, and on those that leave it."""
+    returned = {spec.name for spec in graph.outputs}
+    found = {}
+    for node in reversed(graph.nodes):
+        within, beyond = returned & set(node.outputs), set()
+        for reader in graph.nodes:
+            if set(reader.inputs) & set(node.outputs):
+                within |= found[reader.name][0]
+                beyond |= found[reader.name][1]
+        if node.name not in inside:
+            within, beyond = set(), within | beyond
+        found[node.name] = within, beyond
+    return found

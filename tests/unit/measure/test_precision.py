@@ -51,6 +51,11 @@ def test_a_float_that_decides_on_something_whole_is_a_jump():
     assert jumps(_graph(("QuantizeLinear", "uint8"), ("DequantizeLinear", "float32")))
 
 
+def test_telling_numbers_from_what_is_none_does_not_jump():
+    assert not jumps(_graph(WIDE, ("IsNaN", "bool")))
+    assert not jumps(_graph(WIDE, ("IsInf", "bool")))
+
+
 def test_what_is_whole_from_the_beginning_does_not_jump():
     assert not jumps(_graph(WIDE, WIDE))
     assert not jumps(_graph(WIDE, ("Shape", "int64"), ("Expand", "float32")))

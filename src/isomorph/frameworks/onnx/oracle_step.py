@@ -64,8 +64,15 @@ class OnnxStep(Step[str]):
             constant=constant,
             input_dtypes=dtypes,
             site=site,
+            table=inputs[0].table if inputs else None,
         )
         return call, declared
+
+    def table(self, inputs: Sequence[EvalValue]) -> Any:  # noqa: ANN401
+        """The stored integers that the node looks up; None where it looks up none."""
+        held = inputs[0] if self.op in _LOOK_UPS else ABSENT
+        integers = held.constant and getattr(held.data, "dtype", np.dtype(float)).kind in "iu"
+        return held.data if integers else None
 
     def operands(
         self, inputs: Sequence[EvalValue], view: View, noise: NoiseSource

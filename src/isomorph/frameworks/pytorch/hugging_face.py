@@ -126,7 +126,7 @@ def _exported(model: Any, path: Path) -> Any:  # noqa: ANN401
     name = type(model).__name__
     try:
         with torch.no_grad():
-            return _traced(model, causal=name.endswith(("ForCausalLM", "LMHeadModel")))
+            return traced(model, causal=name.endswith(("ForCausalLM", "LMHeadModel")))
     except Exception as error:  # tracing raises whatever it meets
         raise UnreadableModelError(
             "NOT_EXPORTABLE", f"torch.export cannot follow {name}", file=str(path),
@@ -135,7 +135,8 @@ def _exported(model: Any, path: Path) -> Any:  # noqa: ANN401
         ) from error  # fmt: skip
 
 
-def _traced(model: Any, *, causal: bool) -> Any:  # noqa: ANN401
+def traced(model: Any, *, causal: bool) -> Any:  # noqa: ANN401
+    """The exported program of a model of transformers; a causal one takes and returns caches."""
     free = torch.export.Dim.AUTO
     tokens = torch.arange(_BATCH * _TOKENS).reshape(_BATCH, _TOKENS) % model.config.vocab_size
     rows = {0: free, 1: free}

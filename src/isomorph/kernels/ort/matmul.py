@@ -78,7 +78,7 @@ def matmul_n_bits(  # noqa: PLR0917
     x = a
     if call.noise.active and int(given.get("accuracy_level", 0)) == 4:
         x = a + ideal_rounding(a, "int8", -1, call, block=block)
-    y = standard(call, "MatMul", x, weights.T.astype(a.dtype), version=13)
+    y = standard(call, "MatMul", x, weights.T.astype(a.dtype, copy=False), version=13)
     return np.asarray(y if bias is None else call.noise.rounded(y + bias))
 
 
@@ -98,8 +98,10 @@ def _weights(  # noqa: PLR0917
     groups: Array | None,
     sizes: tuple[int, int, int, int],
 ) -> Array:
-    """The (N, K) matrix of reals behind the packed bytes."""
+    """The (N, K) matrix of reals behind the packed bytes; real numbers in their place are these."""
     bits, block, rows, inner = sizes
+    if packed.dtype.kind == "f":
+        return packed.reshape(rows, inner)
     blocks = -(-inner // block)
     units = unpacked(packed.reshape(rows, -1), bits)[:, : blocks * block].astype(np.float64)
     steps = scales.reshape(rows, blocks).astype(np.float64)
@@ -109,9 +111,20 @@ def _weights(  # noqa: PLR0917
         zeros = unpacked(zero_points.reshape(rows, -1), bits)[:, :blocks].astype(np.float64)
     else:
         zeros = zero_points.reshape(rows, blocks).astype(np.float64)
-    which = np.repeat(np.arange(blocks), block) if groups is None else groups.astype(np.int64)
-    which, units = which[:inner], units[:, :inner]
-    weights = np.asarray((units - zeros[:, which]) * steps[:, which])
+    if groups is None:
+        weights = _blockwise(units, zeros, steps, block)[:, :inner]
+    else:
+        which, units = groups.astype(np.int64)[:inner], units[:, :inner]
+        weights = np.asarray((units - zeros[:, which]) * steps[:, which])
     if call.noise.quantizers:
         weights = weights + ideal_rounding(weights, f"uint{bits}", 1, call, block=block)
     return weights
+
+
+def _blockwise(units: Array, zeros: Array, steps: Array, block: int) -> Array:
+    """(units − zeros)·steps, where each zero and step meets the units of one block of a row."""
+    rows, blocks = steps.shape
+    within = units.reshape(rows, blocks, block)
+    weights = within - zeros[:, :, None]
+    weights *= steps[:, :, None]
+    return weights.reshape(rows, blocks * block)

@@ -1,0 +1,1 @@
+"""A trained decoder, its conversions, and faults planted in its caches and its attention."""
