@@ -26,15 +26,16 @@ TORCH_ROUTES = ("dynamo", "script", "slim", "optimized")
 KERAS_ROUTES = ("tflite", "tf2onnx")
 
 
-def exported(network: str, route: str) -> Pair:
-    """Both files, in a folder that goes with the process."""
+def exported(network: str, route: str, *, dynamic: bool = False) -> Pair:
+    """Both files, in a folder that goes with the process; ``dynamic``: of any batch, tried at 2."""
     folder = Path(tempfile.mkdtemp(prefix="exports-"))
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         if network in KERAS:
             # tf2onnx writes GELU with Erfc, which is no operator of ONNX.
             further = {"activation": "silu"} if (network, route) in WITHOUT_GELU else {}
-            return _from_keras(KERAS[network](**further), route, folder)
-        return _from_torch(network, route, folder)
+            batch = None if dynamic else 1
+            return _from_keras(KERAS[network](batch, **further), route, folder)
+        return _from_torch(network, route, folder, dynamic=dynamic)
 
 
 # -- PyTorch ----------------------------------------------------------------------------------
@@ -209,7 +210,7 @@ MASKED = {"gpt2", "llama"}
 exporter cannot export. With a mask of ones they do not."""
 
 
-def _from_torch(network: str, route: str, folder: Path) -> Pair:
+def _from_torch(network: str, route: str, folder: Path, *, dynamic: bool) -> Pair:
     import torch
 
     build, (name, shape) = TORCH[network]
@@ -224,16 +225,21 @@ def _from_torch(network: str, route: str, folder: Path) -> Pair:
             torch.nn.init.uniform_(each.weight, 0.5, 1.5)
             torch.nn.init.uniform_(each.bias, -0.5, 0.5)
     whole = name == "input_ids"
+    shape = (2 if dynamic else shape[0], *shape[1:])
+    free = {"dynamic_shapes": ({0: torch.export.Dim("batch")},)} if dynamic else {}
     example = torch.randint(0, 100, shape) if whole else torch.randn(shape)
     module = _Plain(module, name, masked=network in MASKED and route == "script")
     with torch.no_grad():
-        program = torch.export.export(module, (example,))
+        program = torch.export.export(module, (example,), **free)
     reference, candidate = folder / "model.pt2", folder / "model.onnx"
     torch.export.save(program, reference)
     if route == "script":
-        torch.onnx.export(module, (example,), str(candidate), dynamo=False, opset_version=17)
+        named = {"input_names": ["x"], "dynamic_axes": {"x": {0: "batch"}}} if dynamic else {}
+        torch.onnx.export(
+            module, (example,), str(candidate), dynamo=False, opset_version=17, **named
+        )
     else:
-        torch.onnx.export(module, (example,), str(candidate), dynamo=True, verbose=False)
+        torch.onnx.export(module, (example,), str(candidate), dynamo=True, verbose=False, **free)
     if route == "slim":
         import onnx
         import onnxslim
@@ -274,11 +280,11 @@ def _Plain(module: Any, name: str, *, masked: bool) -> Any:
 # -- Keras ------------------------------------------------------------------------------------
 
 
-def _keras_cnn() -> Any:
+def _keras_cnn(batch: int | None) -> Any:
     import keras
     from keras import layers as k
 
-    x = inner = keras.Input((32, 32, 3), batch_size=1)
+    x = inner = keras.Input((32, 32, 3), batch_size=batch)
     for width, stride in ((8, 2), (16, 2)):
         x = k.Conv2D(width, 3, strides=stride, padding="same", use_bias=False)(x)
         x = k.ReLU(6.0)(k.BatchNormalization()(x))
@@ -293,11 +299,11 @@ def _keras_cnn() -> Any:
     return keras.Model(inner, k.Dense(5, activation="softmax")(x))
 
 
-def _keras_transformer(activation: str = "gelu") -> Any:
+def _keras_transformer(batch: int | None, activation: str = "gelu") -> Any:
     import keras
     from keras import layers as k
 
-    inner = keras.Input((6,), batch_size=1, dtype="int32")
+    inner = keras.Input((6,), batch_size=batch, dtype="int32")
     x = k.Embedding(20, 16)(inner)
     for _ in range(2):
         x = k.LayerNormalization()(x + k.MultiHeadAttention(2, 8)(x, x))
@@ -305,12 +311,12 @@ def _keras_transformer(activation: str = "gelu") -> Any:
     return keras.Model(inner, k.Dense(4)(k.GlobalAveragePooling1D()(x)))
 
 
-def _keras_recurrent(kind: str) -> Callable[[], Any]:
-    def build() -> Any:
+def _keras_recurrent(kind: str) -> Callable[[int | None], Any]:
+    def build(batch: int | None) -> Any:
         import keras
         from keras import layers as k
 
-        inner = keras.Input((6, 8), batch_size=1)
+        inner = keras.Input((6, 8), batch_size=batch)
         x = getattr(k, kind)(16, return_sequences=True)(inner)
         return keras.Model(inner, k.Dense(4)(getattr(k, kind)(16)(x)))
 
@@ -337,8 +343,9 @@ def _from_keras(model: Any, route: str, folder: Path) -> Pair:
         weight.assign((draw.uniform(low, 0.8, weight.shape) * scale).astype(np.float32))
     spec = model.inputs[0]
     shape = tuple(spec.shape)
+    tried = tuple(2 if size is None else size for size in shape)
     whole = "int" in str(spec.dtype)
-    value = draw.integers(0, 20, shape) if whole else draw.normal(size=shape)
+    value = draw.integers(0, 20, tried) if whole else draw.normal(size=tried)
     value = value.astype(np.int32 if whole else np.float32)
     reference = folder / "model.keras"
     model.save(reference)

@@ -1,9 +1,9 @@
 /** What is proven for every input of these shapes: the share at the top, every output, open nodes. */
 
 import { brief, h, name, section, table } from "./dom";
-import { figure, shape } from "./figures";
+import { figure } from "./figures";
 import { real } from "./page_report";
-import type { NodeProof, OpenReason, Proof, Reason, Standing } from "./report";
+import type { AxisProof, NodeProof, OpenReason, Proof, Reason, Standing } from "./report";
 
 const MOST_ROWS = 200;
 const STANDINGS: Standing[] = ["proven", "tested", "open"];
@@ -20,7 +20,16 @@ export function nodeStandings(proof: Proof | null | undefined): Map<string, Node
 }
 
 export function shapes(proof: Proof): string {
-  return Object.entries(proof.assumptions.shapes).map(([input, sizes]) => `${input} [${shape(sizes)}]`).join(", ") || "no inputs";
+  const named = new Map(proof.axes.filter((one) => one.every_size && !one.alone).flatMap((one) => one.places.map((place) => [`${place.input} ${place.axis}`, one.name])));
+  const sizesOf = (input: string, sizes: readonly number[]): string => sizes.map((size, axis) => named.get(`${input} ${axis}`) ?? size).join(", ");
+  return Object.entries(proof.assumptions.shapes).map(([input, sizes]) => `${input} [${sizesOf(input, sizes)}]`).join(", ") || "no inputs";
+}
+
+/** A dynamic axis: whether what is proven holds for every size of it, and why not. */
+function axisWords(one: AxisProof): string {
+  const named = `${one.name} (${one.places.map((place) => `axis ${place.axis} of ${place.input}`).join(", ")})`;
+  if (one.every_size) return `${named}: every size${one.least > 1 ? ` from ${one.least} on` : ""}${one.alone ? ", with the other axes as tried" : ""}`;
+  return `${named}: only the size tried, ${one.size}${one.open === null ? "" : `: ${why(one.open)}${one.open.side ? ` in the ${one.open.side}` : ""}`}`;
 }
 
 export function whole(proof: Proof): boolean {
@@ -71,6 +80,7 @@ export function proofSection(proof: Proof | null | undefined): HTMLElement | nul
       { class: "facts" },
       h("dt", {}, "shapes"),
       h("dd", {}, shapes(proof)),
+      ...proof.axes.slice(0, MOST_ROWS).flatMap((one) => [h("dt", {}, "size"), h("dd", {}, axisWords(one))]),
       h("dt", {}, "assumes"),
       h("dd", {}, `${proof.assumptions.arithmetic} arithmetic; finite inputs; an operator's own numbers (epsilon, slope) are rounded to the type it computes in${rounding > 0 ? `; constants equal up to ${figure(rounding)} of their values` : ""}${proof.assumptions.vanishing ? "; weights of a softmax that no IEEE 754 type holds for any input count as zero" : ""}`),
       h("dt", {}, "chance of error"),

@@ -572,6 +572,8 @@ export interface Proof {
   /** Of primes, elements and hashes; ``isomorph prove --seed`` repeats the proof. */
   seed: number;
   assumptions: Assumptions;
+  /** The dynamic axes of the reference's inputs. */
+  axes: AxisProof[];
   /** Outputs of the reference that are proven and whose graphs a check measured to differ on inputs of these shapes: a defect of isomorph. */
   contradicted: string[];
   seconds: Real;
@@ -594,6 +596,8 @@ export interface OpenReason {
   node: string;
   op: string;
   details: string;
+  /** ``reference`` or ``candidate``, where it is stated whose node it is. */
+  side: string;
 }
 
 /** One node of a side; ``equal_to`` is a tensor of the other side, where there is one. */
@@ -624,6 +628,30 @@ export interface Rerounded {
   constant: string;
   expression: string;
   relative: Real;
+}
+
+/** A dynamic axis of the inputs, and whether what is proven holds for every size of it. */
+export interface AxisProof {
+  /** As the reference names it, or the input with the number of the axis. */
+  name: string;
+  /** The axes that have this size. */
+  places: AxisPlace[];
+  /** The size that was tried. */
+  size: number;
+  /** Whether every output that is proven is so for every size from ``least`` on. */
+  every_size: boolean;
+  /** The least size that ``every_size`` is about. */
+  least: number;
+  /** Whether ``every_size`` holds with the other dynamic axes as they were tried. */
+  alone: boolean;
+  /** Why only the size that was tried is proven, and the node that ended the proof for others. */
+  open: OpenReason | null;
+}
+
+/** One axis of one input of the reference. */
+export interface AxisPlace {
+  input: string;
+  axis: number;
 }
 
 /** The file of what was accepted, as far as it concerns one pair, and each entry's status. */

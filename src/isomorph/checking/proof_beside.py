@@ -2,7 +2,8 @@
 
 A proof is about the graphs, in real arithmetic and for inputs of some shapes. So it says nothing
 about a run: a fault of a kernel or an optimizer, or a loss of precision, may stand beside it. It
-contradicts only what was measured of the same thing: graphs that differ on inputs of these shapes.
+contradicts only what was measured of the same thing: graphs that differ on inputs of these shapes,
+or of other sizes that the proof is about.
 """
 
 from __future__ import annotations
@@ -96,8 +97,8 @@ class ProofBeside:
         return replace(report, proof=proof, findings=ranked if findings else report.findings)
 
     def _contradicted(self, proof: Proof, findings: Sequence[Finding]) -> tuple[str, ...]:
-        """The proven outputs whose graphs were measured to differ on inputs of the same shapes."""
-        wrong = {name for shapes, name in self._differing if shapes == proof.assumptions.shapes}
+        """The proven outputs whose graphs were measured to differ on inputs that it is about."""
+        wrong = {name for shapes, name in self._differing if proof.covers(shapes)}
         wrong |= {_shown_output(each, proof) for each in findings}
         return tuple(
             each.reference
@@ -131,7 +132,7 @@ def _shown_output(finding: Finding, proof: Proof) -> str:
     if not measured or not output or encoded is None:
         return ""
     inputs: Mapping[str, Array] = decoded_inputs(encoded)
-    return str(output) if _shapes(inputs) == proof.assumptions.shapes else ""
+    return str(output) if proof.covers(_shapes(inputs)) else ""
 
 
 def with_tested(

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.proof.prover import Prover
     from isomorph.proof.side import Side
+    from isomorph.proof.term import Term
 
 
 def findings_of(prover: Prover, side: Side, role: str) -> tuple[NodeProof, ...]:
@@ -70,7 +71,7 @@ def first_open(
     static = {
         node.name
         for node in side.graph.nodes
-        if all(name in side.terms_of and side.terms_of[name].static for name in node.outputs)
+        if all(name in side.terms_of and _is_static(side.terms_of[name]) for name in node.outputs)
     }
     for node in reversed(side.graph.nodes):
         if not needed.intersection(node.outputs):
@@ -85,6 +86,11 @@ def first_open(
             found = _why(prover, side, node)
     # What is open before it does not matter, as the values are equal behind it.
     return domain if domain is not None and not meanings_alone else found
+
+
+def _is_static(term: Term) -> bool:
+    """Whether a term follows from constants and sizes alone."""
+    return term.static or term.op == "sizes"
 
 
 def _why(prover: Prover, side: Side, node: Node) -> OpenReason:

@@ -17,6 +17,7 @@ from isomorph import registry
 from isomorph.checking.prepare import prepare_pair
 from isomorph.checking.proof_findings import findings_of, first_open
 from isomorph.checking.proof_measured import measured
+from isomorph.checking.prove_sizes import arranged_shape, dynamic_axes, with_sizes
 from isomorph.core.errors import IsomorphError
 from isomorph.core.model import LoadFact
 from isomorph.core.proof import Assumptions, OpenReason, OutputProof, Proof, Reason, Standing
@@ -30,6 +31,7 @@ from isomorph.proof.implied_numbers import ImpliedNumbers, rounded
 from isomorph.proof.own_numbers import OwnNumbers, repeated_numbers
 from isomorph.proof.prover import Prover
 from isomorph.proof.side import Side, static_names
+from isomorph.proof.sizes import same
 from isomorph.proof.term import NoMeaningError, Term
 from isomorph.proof.terms import Terms
 from isomorph.version import VERSION
@@ -112,17 +114,24 @@ def prove_prepared(pair: PreparedPair, sample: Sample, *, seed: int | None = Non
         _facts(pair.reference, left.feeds),
         _facts(pair.candidate, pair.arrange(left, layouts).feeds),
     )
-    best: Proof | None = None
+    best: tuple[Proof, _Attempt] | None = None
     for cuts, expressions, turned in product((True, False), (False, True), (False, True)):
         attempt = _Attempt(turned=turned, cuts=cuts, expressions=expressions)
         tried = _tried(pair, sides, layouts, FieldArithmetic(seed), attempt)
-        if best is None or _merit(tried) > _merit(best):
-            best = tried
-        if best.whole:
+        if best is None or _merit(tried) > _merit(best[0]):
+            best = tried, attempt
+        if best[0].whole:
             break
     assert best is not None
-    best = measured(sides, best)
-    return replace(best, seed=seed, seconds=time.perf_counter() - begun, version=VERSION)
+    proof, attempt = measured(sides, best[0]), best[1]
+
+    def for_sizes(sizes: Mapping[tuple[str, int], int]) -> Iterator[Proof]:
+        for cuts in (attempt.cuts, not attempt.cuts):
+            again = replace(attempt, cuts=cuts)
+            yield _tried(pair, sides, layouts, FieldArithmetic(seed), again, sizes=sizes)
+
+    proof = with_sizes(proof, dynamic_axes(pair, sides[0].feeds, layouts), for_sizes)
+    return replace(proof, seed=seed, seconds=time.perf_counter() - begun, version=VERSION)
 
 
 def _merit(proof: Proof) -> tuple[int, float]:
@@ -171,7 +180,9 @@ def _python(graph: Graph) -> Mapping[str, str]:
     return {node.name: "a Python program decides what is computed" for node in graph.nodes}
 
 
-def _side(facts: _Facts, terms: Terms, implied: ImpliedNumbers, attempt: _Attempt) -> Side:
+def _side(
+    facts: _Facts, terms: Terms, implied: ImpliedNumbers, attempt: _Attempt, *, symbolic: bool
+) -> Side:
     def read(name: str) -> Array | None:
         known = facts.graph.constants.get(name)
         if known is not None and "float" not in known.dtype:
@@ -187,6 +198,7 @@ def _side(facts: _Facts, terms: Terms, implied: ImpliedNumbers, attempt: _Attemp
         implied=implied,
         opset=facts.handle.model.opset,
         expressions=attempt.expressions,
+        symbolic=symbolic,
     )
 
 
@@ -196,11 +208,14 @@ def _tried(
     layouts: Sequence[Layout],
     arithmetic: FieldArithmetic,
     attempt: _Attempt,
+    *,
+    sizes: Mapping[tuple[str, int], int] | None = None,
 ) -> Proof:
-    terms = Terms()
+    """One attempt; ``sizes`` are those of axes of the reference's inputs that are symbols."""
+    terms, symbolic = Terms(), bool(sizes)
     implied = [_implied(own, other) for own, other in (facts, facts[::-1])]
-    sides = [_side(facts[at], terms, implied[at], attempt) for at in (0, 1)]
-    _enter(pair, facts, sides, layouts)
+    sides = [_side(facts[at], terms, implied[at], attempt, symbolic=symbolic) for at in (0, 1)]
+    _enter(pair, facts, sides, layouts, sizes or {})
     first, second = sides[::-1] if attempt.turned else sides
     prover = Prover(
         terms=terms, reference=first, candidate=second, arithmetic=arithmetic, cuts=attempt.cuts
@@ -212,7 +227,8 @@ def _tried(
 
     def computed() -> Iterator[Term]:
         """The terms of the second side without any explanation."""
-        probe = _side(facts[at], terms, _implied(facts[at], facts[1 - at]), attempt)
+        numbers = _implied(facts[at], facts[1 - at])
+        probe = _side(facts[at], terms, numbers, attempt, symbolic=symbolic)
         probe.terms_of.update(second.terms_of)
         for node in probe.graph.nodes:
             yield from probe.spell(node) or ()
@@ -297,6 +313,7 @@ def _enter(
     facts: tuple[_Facts, _Facts],
     sides: Sequence[Side],
     layouts: Sequence[Layout],
+    sizes: Mapping[tuple[str, int], int],
 ) -> None:
     """Give both sides the same inputs."""
     arranged = {each.input: each.rearrangement for each in layouts}
@@ -304,7 +321,8 @@ def _enter(
     terms = sides[0].terms
     for spec in facts[0].graph.inputs:
         if spec.kind == "tensor" and spec.dtype is not None and spec.name in facts[0].feeds:
-            shape = np.asarray(facts[0].feeds[spec.name]).shape
+            given = np.asarray(facts[0].feeds[spec.name]).shape
+            shape = [sizes.get((spec.name, axis), size) for axis, size in enumerate(given)]
             sides[0].terms_of[spec.name] = terms.input(spec.name, shape, spec.dtype)
     for binding in pair.inputs:
         term = sides[0].terms_of.get(binding.reference)
@@ -315,7 +333,8 @@ def _enter(
             continue
         order = arranged.get(binding.candidate)
         if order is not None:
-            term = terms.reshape(terms.transpose(term, order.permutation), order.shape)
+            turned = terms.transpose(term, order.permutation)
+            term = terms.reshape(turned, arranged_shape(turned.shape, order.shape))
         if there.dtype != term.dtype:
             # Whole numbers in another width: the same numbers, as far as it holds them.
             term = terms.retype(term, there.dtype)
@@ -331,7 +350,7 @@ def _output(
         left, right = (prover.terms.known(each) for each in ends if each is not None)
         if left.id == right.id:
             return OutputProof(reference=reference, candidate=candidate, standing=Standing.PROVEN)
-        if left.shape != right.shape or left.dtype != right.dtype:
+        if not same(left.shape, right.shape) or left.dtype != right.dtype:
             # The first node that has no counterpart is where the shapes or types part.
             apart = first_open(
                 prover, *((sides[0], reference) if turned else (sides[1], candidate))
@@ -345,6 +364,16 @@ def _output(
             return OutputProof(
                 reference=reference, candidate=candidate, standing=Standing.OPEN, open=reason
             )
+    if sides[0].symbolic:
+        # What has a meaning for the size tried alone is why other sizes are open.
+        ends_of = zip(("reference", "candidate"), sides, (reference, candidate), strict=True)
+        for role, side, output in ends_of:
+            reason = first_open(prover, side, output, meanings_alone=True)
+            if reason is not None:
+                return OutputProof(
+                    reference=reference, candidate=candidate, standing=Standing.OPEN,
+                    open=replace(reason, side=role),
+                )  # fmt: skip
     joined, name = (sides[0], reference) if turned else (sides[1], candidate)
     reason = first_open(prover, joined, name)
     if reason is None or reason.reason is not Reason.NO_MEANING:

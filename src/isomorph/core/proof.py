@@ -47,6 +47,8 @@ class OpenReason:
     node: str = ""
     op: str = ""
     details: str = ""
+    side: str = ""
+    """``reference`` or ``candidate``, where it is stated whose node it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +86,34 @@ class Rerounded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AxisPlace:
+    """One axis of one input of the reference."""
+
+    input: str
+    axis: Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AxisProof:
+    """A dynamic axis of the inputs, and whether what is proven holds for every size of it."""
+
+    name: str
+    """As the reference names it, or the input with the number of the axis."""
+    places: tuple[AxisPlace, ...]
+    """The axes that have this size."""
+    size: Count
+    """The size that was tried."""
+    every_size: bool = False
+    """Whether every output that is proven is so for every size from ``least`` on."""
+    least: Count = 1
+    """The least size that ``every_size`` is about."""
+    alone: bool = False
+    """Whether ``every_size`` holds with the other dynamic axes as they were tried."""
+    open: OpenReason | None = None
+    """Why only the size that was tried is proven, and the node that ended the proof for others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Assumptions:
     """What a proof rests on.
 
@@ -114,6 +144,8 @@ class Proof:
     seed: Count
     """Of primes, elements and hashes; ``isomorph prove --seed`` repeats the proof."""
     assumptions: Assumptions
+    axes: tuple[AxisProof, ...] = ()
+    """The dynamic axes of the reference's inputs."""
     contradicted: tuple[str, ...] = ()
     """Outputs of the reference that are proven and whose graphs a check measured to differ on
     inputs of these shapes: a defect of isomorph."""
@@ -140,9 +172,40 @@ class Proof:
 
     @property
     def shape_words(self) -> str:
-        """The shapes that the proof is about, for people: ``x [1, 3]``."""
-        shapes = (f"{name} {list(shape)}" for name, shape in self.assumptions.shapes.items())
+        """The shapes that the proof is about, for people: ``x [1, 3]``, ``x [batch, 3]``."""
+        named = {
+            (place.input, place.axis): axis.name
+            for axis in self.axes
+            if axis.every_size and not axis.alone
+            for place in axis.places
+        }
+        shapes = []
+        for name, shape in self.assumptions.shapes.items():
+            sizes = (str(named.get((name, axis), size)) for axis, size in enumerate(shape))
+            shapes.append(f"{name} [{', '.join(sizes)}]")
         return ", ".join(shapes) or "no inputs"
+
+    def covers(self, shapes: Mapping[str, tuple[int, ...]]) -> bool:
+        """Whether the proof is about inputs of these shapes."""
+        own = self.assumptions.shapes
+        if shapes.keys() != own.keys() or any(len(shapes[n]) != len(own[n]) for n in own):
+            return False
+        differing = {
+            (name, axis)
+            for name, shape in own.items()
+            for axis, size in enumerate(shape)
+            if shapes[name][axis] != size
+        }
+        moved: list[AxisProof] = []
+        for each in self.axes:
+            places = {(place.input, place.axis) for place in each.places}
+            sizes = {shapes[name][axis] for name, axis in places if name in shapes}
+            if not places & differing or not each.every_size:
+                continue
+            if len(sizes) == 1 and min(sizes) >= each.least:
+                differing -= places
+                moved.append(each)
+        return not differing and (len(moved) < 2 or not any(each.alone for each in moved))
 
     @property
     def exit_code(self) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.proof.sizes import whole
 from isomorph.proof.term import NoMeaningError, Term
 from isomorph.proof.terms import Terms
 
@@ -62,7 +63,7 @@ class Call:
 
     def ints(self, place: int) -> tuple[int, ...]:
         """The whole numbers of an input that must be a constant."""
-        return tuple(int(each) for each in np.asarray(self.value(place)).reshape(-1))
+        return tuple(whole(each) for each in np.asarray(self.value(place)).reshape(-1))
 
     def attr(self, name: str, default: Any = None) -> Any:  # noqa: ANN401
         """An attribute of the node."""

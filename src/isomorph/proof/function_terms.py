@@ -11,7 +11,10 @@ import numpy as np
 
 from isomorph.proof.lower_bounds import least
 from isomorph.proof.moved_terms import MovedTerms
+from isomorph.proof.real import exact
 from isomorph.proof.signs import always_defined
+from isomorph.proof.size_functions import of_sizes
+from isomorph.proof.sizes import any_size, broadcast_shapes, one, same
 from isomorph.proof.term import PARTIAL, NoMeaningError, Term, array_digest
 
 if TYPE_CHECKING:
@@ -32,7 +35,16 @@ class FunctionTerms(MovedTerms):
         commutes: bool = False,
     ) -> Term:
         """An unknown function of single elements; ``commutes``: in any order of its arguments."""
-        shape = np.broadcast_shapes(*(each.shape for each in arguments))
+        shape = broadcast_shapes(*(each.shape for each in arguments))
+        arguments = self.unexpanded(arguments, shape)
+        inner = _repeated(arguments, shape)
+        if inner is not None:
+            small = self.function(name, inner, attrs=attrs, dtype=dtype, commutes=commutes)
+            return self.expand(self._exact(small), shape)
+        if any(each.op == "sizes" for each in arguments):
+            found = of_sizes(name, arguments, dtype or arguments[0].dtype)
+            if found is not None:
+                return self.stated(found, dtype or arguments[0].dtype)
         types = tuple(each.dtype for each in arguments if not each.is_float)
         given = self._sorted(*arguments) if commutes else tuple(arguments)
         if name in PARTIAL:
@@ -56,6 +68,28 @@ class FunctionTerms(MovedTerms):
             if each.id in self.weights and not least(each) > 0:
                 raise NoMeaningError("a weight that counts as zero may decide")
 
+    def unexpanded(self, operands: Sequence[Term], shape: Sequence[int]) -> Sequence[Term]:
+        """Operands of one elementwise result without expansions of constants that it makes anyway.
+
+        Only where a size is a symbol: elsewhere a constant that is expanded is a constant.
+        """
+        if not any_size(shape):
+            return operands
+        found = list(operands)
+        for place, each in enumerate(found):
+            if each.op == "expand" and each.inputs[0].static:
+                inner = [*found[:place], each.inputs[0], *found[place + 1 :]]
+                if same(broadcast_shapes(*(one.shape for one in inner)), shape):
+                    found = inner
+        return found
+
+    def _exact(self, term: Term) -> Term:
+        """A function of constants, as a constant where every runtime computes it exactly."""
+        if term.op != "function" or not all(each.op == "constant" for each in term.inputs):
+            return term
+        value = exact(term)
+        return term if value is None else self.constant(value, term.dtype)
+
     def _defined(self, name: str, given: Sequence[Term]) -> bool:
         """Whether a partial function is finite everywhere; what is constant is tried elsewhere.
 
@@ -68,7 +102,7 @@ class FunctionTerms(MovedTerms):
         """The largest element over axes, which vanish; ``excluded`` elements do not count."""
         axes = tuple(sorted({self.axis(x, axis) for axis in axes}))
         shape = [size for axis, size in enumerate(x.shape) if axis not in axes]
-        if not axes or (math.prod(x.shape[a] for a in axes) == 1 and excluded is None):
+        if not axes or (one(math.prod(x.shape[a] for a in axes)) and excluded is None):
             return self.reshape(x, shape)
         if not math.prod(x.shape[axis] for axis in axes):
             raise NoMeaningError("the largest of no elements")
@@ -125,14 +159,14 @@ class FunctionTerms(MovedTerms):
         self._same_type(a, b)
         self._real(a)
         try:
-            return tuple(np.broadcast_shapes(a.shape, b.shape))
+            return broadcast_shapes(a.shape, b.shape)
         except ValueError:
             raise NoMeaningError("tensors whose shapes do not fit") from None
 
     def _single(self, x: Term, other: Term) -> Term:
         """A constant of one number, without axes that the other operand has anyway."""
-        one = x.op == "constant" and x.shape and math.prod(x.shape) == 1 and x.rank <= other.rank
-        return self.reshape(x, ()) if one else x
+        single = x.op == "constant" and x.shape and math.prod(x.shape) == 1
+        return self.reshape(x, ()) if single and x.rank <= other.rank else x
 
     def _same_type(self, a: Term, b: Term) -> None:
         if a.dtype != b.dtype:
@@ -148,3 +182,11 @@ class FunctionTerms(MovedTerms):
     def _is(self, x: Term, number: float) -> bool:
         """Whether a term is this single number."""
         return x.op == "constant" and not x.shape and float(x.value()) == number
+
+
+def _repeated(operands: Sequence[Term], shape: Sequence[int]) -> list[Term] | None:
+    """Constants that are repeated along axes of unknown sizes, without that; None of others."""
+    if not any_size(shape):
+        return None
+    inner = [each.inputs[0] if each.op == "expand" else each for each in operands]
+    return inner if all(each.op == "constant" for each in inner) else None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.proof.magnitudes import magnitude
+from isomorph.proof.sizes import dense
 from isomorph.proof.term import array_digest
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def with_hidden_scores(t: Terms, x: Term, axis: int) -> Term:
         hidden = below + 2.0 * magnitude(scores) < _VANISHES
         if hidden.any():
             t.vanishing = True
-            value = np.broadcast_to(np.asarray(mask.value(), np.float64), x.shape)
+            value = np.broadcast_to(np.asarray(mask.value(), np.float64), dense(x.shape))
             t.masks.add(array_digest(np.where(hidden, value, 0.0)))
             return t.add(scores, t.constant(np.where(hidden, -np.inf, value), x.dtype))
     return x
@@ -51,5 +52,5 @@ def with_hidden_scores(t: Terms, x: Term, axis: int) -> Term:
 
 def _below_largest(mask: Term, shape: tuple[int, ...], axis: int) -> Array:
     """How far each number of a mask lies below the largest one of its row."""
-    value = np.broadcast_to(np.asarray(mask.value(), np.float64), shape)
+    value = np.broadcast_to(np.asarray(mask.value(), np.float64), dense(shape))
     return np.asarray(value - value.max(axis=axis, keepdims=True))

@@ -14,6 +14,7 @@ import numpy as np
 from isomorph.core.proof_limits import PROOF_SIGNS
 from isomorph.proof.real import evaluated
 from isomorph.proof.signs import NEGATIVE, signs
+from isomorph.proof.sizes import any_size, same
 from isomorph.proof.term import MOVES, is_function
 
 if TYPE_CHECKING:
@@ -44,8 +45,7 @@ def _combined(term: Term, depth: int) -> float:
         case "mul" if min(given) > 0:
             return given[0] * given[1]
         case "sum":
-            count = math.prod(term.inputs[0].shape[axis] for axis in term.attrs[0])
-            return 1.0 if _reaches_one(term) else count * given[0]
+            return 1.0 if _reaches_one(term) else _of_sum(term, given[0])
         case "largest":
             return given[0]
         case "function" if term.attrs[0] == "max":
@@ -54,6 +54,14 @@ def _combined(term: Term, depth: int) -> float:
             return math.sqrt(given[0])
         case _:
             return -math.inf
+
+
+def _of_sum(term: Term, least_of_one: float) -> float:
+    """The bound of a sum; of an axis of any size it has one element at least."""
+    sizes = [term.inputs[0].shape[axis] for axis in term.attrs[0]]
+    if any_size(sizes):
+        return least_of_one if least_of_one >= 0 else -math.inf
+    return math.prod(sizes) * least_of_one
 
 
 def _reaches_one(total: Term) -> bool:
@@ -68,13 +76,13 @@ def _reaches_one(total: Term) -> bool:
 def _less_largest(x: Term, top: Term, axes: tuple[int, ...]) -> bool:
     """Whether ``top`` is minus the largest elements of ``x`` over axes, which are kept."""
     kept = tuple(1 if at in axes else size for at, size in enumerate(x.shape))
-    if top.shape != kept:
+    if not same(top.shape, kept):
         return False
     turned = False
     while top.op in ("reshape", "mul"):
         if top.op == "mul":
             rest = [each for each in top.inputs if not _is_minus_one(each)]
-            if len(rest) != 1 or turned or rest[0].shape != top.shape:
+            if len(rest) != 1 or turned or not same(rest[0].shape, top.shape):
                 return False
             turned = True
             top = rest[0]

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.proof.movement import moved
+from isomorph.proof.sizes import any_size, broadcast_shapes, dense, one, same, whole
 from isomorph.proof.sunk_movement import Wanted
 from isomorph.proof.term import (
     FLOATS,
     MOVES,
+    STATED,
     NoMeaningError,
     Term,
     all_finite,
@@ -24,6 +26,10 @@ from isomorph.proof.term import (
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
+
+
+_REARRANGING = frozenset({"transpose", "reshape", "slice", "expand"})
+"""Movement after which a tensor of one number is a tensor of that number."""
 
 
 @dataclass(eq=False, slots=True)
@@ -62,11 +68,14 @@ class MovedTerms:
     ) -> Term:
         """The term of this operation on these terms, or on what they are proven to equal."""
         inputs = tuple(self.known(each) for each in inputs)
-        sizes = tuple(int(size) for size in shape)
-        if op in MOVES and all(each.op == "constant" for each in inputs):
+        sizes = tuple(whole(size) for size in shape)
+        free = any_size((*sizes, *attrs))
+        if op in MOVES and not free and all(each.op in STATED for each in inputs):
             return self._moved_constant(
                 op, inputs, shape=sizes, dtype=dtype, attrs=attrs, data=data
             )
+        if free and op in _REARRANGING and _repeats_one_number(inputs[0]):
+            return self.expand(inputs[0].inputs[0], sizes)
         moved_behind = self._sunk(
             Wanted(op=op, inputs=inputs, shape=sizes, dtype=dtype, attrs=attrs, finite=finite)
         )
@@ -76,7 +85,7 @@ class MovedTerms:
         if key not in self.table:
             if finite is None:
                 finite = all(each.finite for each in inputs)
-            static = bool(inputs) and all(each.static for each in inputs)
+            static = bool(inputs) and not free and all(each.static for each in inputs)
             made = Term(len(self.all), op, attrs, inputs, sizes, dtype, finite, static, data=data)
             self.all.append(made)
             self.table[key] = made
@@ -100,7 +109,7 @@ class MovedTerms:
     ) -> Term:
         """A constant in another arrangement is a constant: the other side may store it so."""
         blank = Term(-1, op, attrs, inputs, shape, dtype, finite=True, static=True, data=data)
-        return self.constant(moved(blank, [each.value() for each in inputs]), dtype)
+        return self.stated(moved(blank, [each.value() for each in inputs]), dtype)
 
     def known(self, term: Term) -> Term:
         """The earliest term that this one is proven to equal."""
@@ -151,6 +160,17 @@ class MovedTerms:
             made.read = read
         return made
 
+    def stated(self, array: Array, dtype: str) -> Term:
+        """Numbers of which some may be sizes of dynamic axes."""
+        if array.dtype != object or not any_size(array.flat):
+            plain = np.array(array.tolist(), dtype) if array.dtype == object else array
+            return self.constant(plain.reshape(array.shape), dtype)
+        value = np.array(array, object, copy=True)
+        attrs = (tuple(value.flat),)
+        made = self.make("sizes", (), value.shape, dtype, attrs=attrs, finite=True)
+        made.read = lambda: value
+        return made
+
     def number(self, value: float, dtype: str) -> Term:
         """One number that an operator states, in the type that the operator computes with."""
         if dtype in FLOATS and dtype != "float64":
@@ -168,26 +188,24 @@ class MovedTerms:
             x, order = x.inputs[0], tuple(x.attrs[0][axis] for axis in order)
         if order == tuple(range(x.rank)):
             return self.known(x)
-        if sorted(kept := [axis for axis in order if x.shape[axis] != 1]) == kept:
+        if sorted(kept := [axis for axis in order if not one(x.shape[axis])]) == kept:
             # Axes of size 1 alone have moved: the elements keep their order.
             return self.reshape(x, [x.shape[axis] for axis in order])
         return self.make("transpose", (x,), [x.shape[a] for a in order], x.dtype, attrs=(order,))
 
     def reshape(self, x: Term, shape: Sequence[int]) -> Term:
         """The same elements in the same order; one size may be -1."""
-        sizes = [int(size) for size in shape]
+        sizes = [whole(size) for size in shape]
         if sizes.count(-1) == 1:
             rest = math.prod(size for size in sizes if size != -1)
             if not rest:
                 raise NoMeaningError("a size that cannot be inferred")
             sizes[sizes.index(-1)] = math.prod(x.shape) // rest
-        if math.prod(sizes) != math.prod(x.shape) or min(sizes, default=0) < 0:
+        if math.prod(sizes) != math.prod(x.shape) or any(size < 0 for size in sizes):
             raise NoMeaningError(f"a reshape of {list(x.shape)} to {sizes}")
         if x.op == "reshape":
             x = x.inputs[0]
-        return (
-            self.known(x) if tuple(sizes) == x.shape else self.make("reshape", (x,), sizes, x.dtype)
-        )
+        return self.known(x) if same(sizes, x.shape) else self.make("reshape", (x,), sizes, x.dtype)
 
     def slice(self, x: Term, axis: int, start: int, count: int, step: int = 1) -> Term:
         """``count`` elements of one axis, from ``start`` on, at every ``step``."""
@@ -195,10 +213,10 @@ class MovedTerms:
         last = start + (count - 1) * step
         if count < 0 or (count and not (0 <= start < x.shape[axis] and 0 <= last < x.shape[axis])):
             raise NoMeaningError("a slice beyond its axis")
-        if start == 0 and step == 1 and count == x.shape[axis]:
+        if same((start, step, count), (0, 1, x.shape[axis])):
             return self.known(x)
         shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
-        step = step if count > 1 else 1
+        step = 1 if one(count) or not count else step
         return self.make("slice", (x,), shape, x.dtype, attrs=(axis, start, count, step))
 
     def concat(self, parts: Sequence[Term], axis: int) -> Term:
@@ -209,8 +227,8 @@ class MovedTerms:
         shape = list(parts[0].shape)
         shape[axis] = sum(part.shape[axis] for part in parts)
         for part in parts:
-            same = [size for at, size in enumerate(part.shape) if at != axis]
-            if same != [size for at, size in enumerate(shape) if at != axis]:
+            rest = [size for at, size in enumerate(part.shape) if at != axis]
+            if rest != [size for at, size in enumerate(shape) if at != axis]:
                 raise NoMeaningError("a concatenation of tensors of different sizes")
             if part.dtype != parts[0].dtype:
                 raise NoMeaningError("a concatenation of tensors of different types")
@@ -232,22 +250,35 @@ class MovedTerms:
 
     def expand(self, x: Term, shape: Sequence[int]) -> Term:
         """Axes of size 1, or missing ones in front, repeated."""
-        wanted = tuple(int(size) for size in shape)
+        wanted = tuple(whole(size) for size in shape)
         try:
-            fits = np.broadcast_shapes(x.shape, wanted) == wanted
+            fits = same(broadcast_shapes(x.shape, wanted), wanted)
         except ValueError:
             fits = False
         if not fits:
             raise NoMeaningError(f"an expansion of {list(x.shape)} to {list(wanted)}")
-        if wanted == x.shape:
+        if same(wanted, x.shape):
             return self.known(x)
+        if x.op == "constant" and x.shape and math.prod(x.shape) == 1 and any_size(wanted):
+            x = self.reshape(x, ())
         return self.make("expand", (x,), wanted, x.dtype)
+
+    def counted(self, size: int) -> Term:
+        """The numbers from zero up to a size; of one that is not known, a symbol of their own."""
+        if not any_size((size,)):
+            return self.constant(np.arange(size, dtype=np.int64), "int64")
+        return self.make("whole", (), (size,), "int64", attrs=("counted", size), finite=True)
+
+    def filled(self, number: Term, shape: Sequence[int]) -> Term:
+        """A tensor of one number."""
+        return self.expand(self.reshape(number, ()), shape)
 
     def take(self, x: Term, axis: int, indices: Array) -> Term:
         """Elements of one axis at given places; the axis is replaced by those of ``indices``."""
         axis = self.axis(x, axis)
         places = np.asarray(indices, np.int64)
-        places = np.where(places < 0, places + x.shape[axis], places)
+        if (places < 0).any():
+            places = np.where(places < 0, places + int(x.shape[axis]), places)
         if places.size and (places.min() < 0 or places.max() >= x.shape[axis]):
             raise NoMeaningError("an index beyond its axis")
         shape = (*x.shape[:axis], *places.shape, *x.shape[axis + 1 :])
@@ -264,7 +295,7 @@ class MovedTerms:
             (size - (k - 1) * d - 1) // s + 1
             for size, k, s, d in zip(sizes, kernel, strides, dilations, strict=True)
         ]
-        if min(places, default=1) < 1 or min(*kernel, *strides, *dilations) < 1:
+        if any(place < 1 for place in places) or min(*kernel, *strides, *dilations) < 1:
             raise NoMeaningError("a window larger than its tensor")
         attrs = (tuple(kernel), tuple(strides), tuple(dilations))
         return self.make("windows", (x,), (*lead, *places, *kernel), x.dtype, attrs=attrs)
@@ -283,7 +314,7 @@ class MovedTerms:
 
     def select(self, mask: Array, a: Term, b: Term) -> Term:
         """``a`` where a constant mask holds, else ``b``; all of one shape."""
-        mask = np.ascontiguousarray(np.broadcast_to(np.asarray(mask, bool), a.shape))
+        mask = np.ascontiguousarray(np.broadcast_to(np.asarray(mask, bool), dense(a.shape)))
         if a.shape != b.shape or a.dtype != b.dtype:
             raise NoMeaningError("a selection from tensors of different shapes or types")
         if mask.all() or a is b:
@@ -301,3 +332,8 @@ class MovedTerms:
         if not -x.rank <= axis < x.rank:
             raise NoMeaningError("an axis that the tensor has not")
         return axis % x.rank
+
+
+def _repeats_one_number(term: Term) -> bool:
+    """Whether a term is one stated number, expanded."""
+    return term.op == "expand" and term.inputs[0].op == "constant" and not term.inputs[0].shape

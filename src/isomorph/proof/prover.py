@@ -21,6 +21,8 @@ from isomorph.core.proof_limits import (
     PROOF_ROUNDS,
 )
 from isomorph.proof.field import FieldArithmetic, Residues
+from isomorph.proof.pointwise import Places, as_tried, leaf, places
+from isomorph.proof.sizes import same, tried
 from isomorph.proof.term import HEAVY, NoMeaningError, Term, is_partial
 from isomorph.proof.terms import Terms
 
@@ -48,6 +50,9 @@ class Prover:
     )
     domains: set[str] = field(default_factory=set)
     """Nodes of the candidate that equal one of the reference, but on another domain."""
+    places: dict[int, Places] = field(default_factory=dict)
+    """Where terms have the rows of dynamic axes of any size, by id."""
+    _derived: dict[int, Places | None] = field(default_factory=dict)
     _size: int = 0
     _candidates_terms: set[int] = field(default_factory=set)
     _hints: dict[int, int] = field(default_factory=dict)
@@ -78,7 +83,7 @@ class Prover:
         self._mark(term)
         if term.id < self._size or term.static:
             return term
-        alike = [x for x in earlier if x.shape == term.shape and x.dtype == term.dtype]
+        alike = [x for x in earlier if same(x.shape, term.shape) and x.dtype == term.dtype]
         for other in dict.fromkeys(alike[: PROOF_ROUNDS.most]):
             own, found = self._print(term), self._print(other)
             if own is None or found is None:
@@ -210,17 +215,21 @@ class Prover:
                 stack.pop()
                 continue
             if at.op == "input" or self._is_cut(at):
-                self.residues[at.id] = self.arithmetic.fresh(at.shape)
+                self.places[at.id] = leaf(at, self._derived)
+                self.residues[at.id] = self.arithmetic.fresh(tried(at.shape))
             elif at.op == "constant":
+                self.places[at.id] = {}
                 self.residues[at.id] = self.arithmetic.constant(at.value(), at.dtype)
             else:
                 missing = [each for each in at.inputs if each.id not in self.residues]
                 if missing:
                     stack += missing
                     continue
+                # What holds for rows of one size holds for those of every size.
+                self.places[at.id] = places(at, [self.places[each.id] for each in at.inputs])
                 self._account(at)
                 given = [self.residues[each.id] for each in at.inputs]
-                self.residues[at.id] = self.arithmetic.evaluate(at, given)
+                self.residues[at.id] = self.arithmetic.evaluate(as_tried(at), given)
             stack.pop()
         return self.residues[term.id]
 
@@ -229,11 +238,11 @@ class Prover:
         return self.cuts and term.op in HEAVY and not term.static and self.in_both(term)
 
     def _account(self, term: Term) -> None:
-        work = math.prod(term.shape)
+        work = math.prod(tried(term.shape))
         if term.op == "matmul":
-            work *= term.inputs[0].shape[-1]
+            work *= tried(term.inputs[0].shape)[-1]
         elif term.op == "conv":
-            work *= math.prod(term.inputs[1].shape[1:])
+            work *= math.prod(tried(term.inputs[1].shape)[1:])
         self.elements += work
         if self.elements > PROOF_PRODUCTS.most:
             raise NoMeaningError("the work of a proof is limited")

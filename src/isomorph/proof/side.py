@@ -12,6 +12,7 @@ from isomorph.core.proof import OpenReason, Reason
 from isomorph.proof.bodies import Body
 from isomorph.proof.calls import Call
 from isomorph.proof.real import evaluated
+from isomorph.proof.sizes import any_size
 from isomorph.proof.static_expressions import as_expressions
 from isomorph.proof.term import FLOATS, NoMeaningError, Term, all_finite, is_partial, refuse_nan
 from isomorph.proof.terms import Terms
@@ -54,6 +55,8 @@ class Side:
     """Whether what rounds among constants is an expression, and not the oracle's value."""
     static_rounding: float = 0.0
     """How far what the oracle computes among constants is off its expressions, relatively."""
+    symbolic: bool = False
+    """Whether axes of the inputs have sizes that stand for every size."""
     _effects: dict[int, Mapping[str, str]] = field(default_factory=dict)
     _unsettled: set[str] = field(default_factory=set)
     """Tensors of ``values`` that may be others for other inputs of the same shapes."""
@@ -145,7 +148,7 @@ class Side:
         if node.bodies and node.native_op not in self.meanings.controlled:
             raise NoMeaningError("control flow")
         meaning = self.meanings.spelled.get(node.native_op)
-        if meaning is None and graph is not self.graph:
+        if meaning is None and (graph is not self.graph or self.symbolic):
             meaning = self.meanings.in_bodies.get(node.native_op)
         if meaning is None or node.native_op in self.graph.functions:
             raise NoMeaningError("it is not in the table of meanings")
@@ -155,6 +158,8 @@ class Side:
         if all(
             name in self.values or name in self.graph.constants for name in node.outputs if name
         ):
+            if self.symbolic and self._depends_on_sizes(node):
+                return self._of_sizes(node)
             self._settle(node)
             made = as_expressions(self, node)
             if made is not None:
@@ -175,6 +180,30 @@ class Side:
                 raise
         # It may read the numbers of what is an expression here.
         return self.apply(node, [self.value_of(name) if name else None for name in node.inputs])
+
+    def _depends_on_sizes(self, node: Node) -> bool:
+        """Whether what a node computes among constants and shapes may differ for other sizes."""
+        if any(name in self._unsettled for name in node.inputs):
+            return True
+        if node.native_op not in self.meanings.shape_only:
+            return False
+        read = [self.read(name) for name in node.inputs if name]
+        return any(each is not None and any_size(each.shape) for each in read)
+
+    def _of_sizes(self, node: Node) -> tuple[Term, ...] | None:
+        """The terms of what follows from sizes: never the values that one size has."""
+        self._unsettled.update(name for name in node.outputs if name in self.values)
+        inputs = [self.read(name) if name else None for name in node.inputs]
+        if any(name and term is None for name, term in zip(node.inputs, inputs, strict=True)):
+            return None
+        made = self.apply(node, inputs)
+        for name, term in zip(node.outputs, made, strict=False):
+            if name and term.op == "constant":
+                if not np.array_equal(term.value(), np.asarray(self.values[name])):
+                    raise NoMeaningError("it computes another value for the size tried")
+                # No size decides it.
+                self._unsettled.discard(name)
+        return made
 
     def apply(self, node: Node, inputs: Sequence[Term | None]) -> tuple[Term, ...]:
         """The terms of a node's outputs, given those of its inputs."""

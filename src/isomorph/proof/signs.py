@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.proof_limits import PROOF_SIGNS
+from isomorph.proof.size_functions import positive
 from isomorph.proof.term import MOVES
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ def signs(term: Term, depth: int = PROOF_SIGNS.most) -> int:
         return EVERY
     if term.op == "constant":
         return _of_numbers(term)
+    if term.op == "sizes":
+        return POSITIVE if positive(term) else EVERY
     given = [signs(each, depth - 1) for each in term.inputs if each.is_float]
     if term.op in MOVES and len(given) == len(term.inputs):
         return _union(given) | (ZERO if term.op == "spread" else 0)

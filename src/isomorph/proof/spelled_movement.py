@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from isomorph.proof.sizes import kept_places, whole
 from isomorph.proof.term import NoMeaningError, Term
 
 if TYPE_CHECKING:
@@ -39,13 +41,13 @@ def unsqueezed(t: Terms, x: Term, axis: int) -> Term:
 
 def parts(t: Terms, x: Term, axis: int, sizes: Sequence[int]) -> list[Term]:
     """Consecutive parts of one axis; one size may be -1 and takes what is left."""
-    axis, sizes = t.axis(x, axis), [int(size) for size in sizes]
+    axis, sizes = t.axis(x, axis), [whole(size) for size in sizes]
     if sizes.count(-1) == 1:
         sizes[sizes.index(-1)] = x.shape[axis] - sum(size for size in sizes if size != -1)
-    if sum(sizes) != x.shape[axis] or min(sizes) < 0:
+    if sum(sizes) != x.shape[axis] or any(size < 0 for size in sizes):
         raise NoMeaningError("parts that do not add up")
-    starts = np.cumsum([0, *sizes[:-1]])
-    return [t.slice(x, axis, int(at), n) for at, n in zip(starts, sizes, strict=True)]
+    starts = accumulate([0, *sizes[:-1]])
+    return [t.slice(x, axis, at, n) for at, n in zip(starts, sizes, strict=True)]
 
 
 def equal_parts(t: Terms, x: Term, axis: int, count: int) -> list[Term]:
@@ -179,8 +181,8 @@ class StridedSlice:
             raise NoMeaningError("a step of zero")
         first = None if self.begins >> at & 1 else self.begin[at]
         last = None if self.ends >> at & 1 else self.end[at]
-        kept = range(size)[slice(first, last, step)]
-        return t.slice(x, axis, kept[0] if kept else 0, len(kept), step), len(kept)
+        place, count = kept_places(size, first, last, step)
+        return t.slice(x, axis, place, count, step), count
 
 
 def depth_to_space(t: Terms, x: Term, block: int) -> Term:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.proof.hidden_scores import with_hidden_scores
+from isomorph.proof.sizes import broadcast_shapes, dense, is_size
 from isomorph.proof.term import NoMeaningError, Term
 from isomorph.proof.terms import Terms
 from isomorph.proof.whole_numbers import below
@@ -73,6 +74,8 @@ def mean(t: Terms, x: Term, axes: Sequence[int], *, kept: bool) -> Term:
 
 def fraction(t: Terms, count: int, dtype: str) -> Term:
     """One divided by a count, exactly."""
+    if is_size(count):
+        return t.inverse(t.stated(np.array(count, object), dtype))
     return t.inverse(t.constant(np.array(float(count)), dtype))
 
 
@@ -114,9 +117,12 @@ def softmax(t: Terms, x: Term, axis: int, *, name: str = "softmax") -> Term:
 
 def _leaves_some(x: Term, axis: int) -> bool:
     """Whether constants of minus infinity hide some elements of each row, and not all of any."""
-    if x.op != "select" or not x.inputs[0].finite or x.inputs[1].op != "constant":
+    if x.op != "select" or not x.inputs[0].finite:
         return False
-    hidden = np.asarray(x.inputs[1].value(), np.float64)[~x.data]
+    infinite = x.inputs[1].inputs[0] if x.inputs[1].op == "expand" else x.inputs[1]
+    if infinite.op != "constant":
+        return False
+    hidden = np.broadcast_to(np.asarray(infinite.value(), np.float64), x.data.shape)[~x.data]
     return bool((hidden == -np.inf).all() and x.data.any(axis=axis).all())
 
 
@@ -263,7 +269,7 @@ def power(t: Terms, x: Term, exponent: Term) -> Term:
         raise NoMeaningError(f"a power of {x.dtype} and {exponent.dtype}")
     stated = exponent.op == "constant" and math.prod(exponent.shape) == 1
     number = float(exponent.value().reshape(())) if stated else math.nan
-    shape = np.broadcast_shapes(x.shape, exponent.shape)
+    shape = broadcast_shapes(x.shape, exponent.shape)
     if number in (1.0, 2.0, 3.0, 4.0):
         result = x
         for _ in range(int(number) - 1):
@@ -289,9 +295,10 @@ def where(t: Terms, condition: Term, a: Term, b: Term) -> Term:
     """One of two tensors; if a constant decides, elements are moved."""
     if condition.dtype != "bool" or a.dtype != b.dtype:
         raise NoMeaningError("a choice between tensors of different types")
-    shape = np.broadcast_shapes(condition.shape, a.shape, b.shape)
-    if condition.op == "constant":
-        mask = np.broadcast_to(condition.value(), shape)
+    shape = broadcast_shapes(condition.shape, a.shape, b.shape)
+    stated = condition.inputs[0] if condition.op == "expand" else condition
+    if stated.op == "constant":
+        mask = np.broadcast_to(stated.value(), dense(shape))
         return t.select(mask, t.expand(a, shape), t.expand(b, shape))
     return t.function("where", (condition, a, b), dtype=a.dtype)
 

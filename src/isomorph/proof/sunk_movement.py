@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.proof.sizes import broadcast_shapes, one, same
+
 if TYPE_CHECKING:
     from isomorph.proof.term import Term
     from isomorph.proof.terms import Terms
@@ -75,13 +77,13 @@ def _pointwise_transposed(t: Terms, wanted: Wanted, order: tuple[int, ...]) -> T
 def _pointwise_reshaped(t: Terms, wanted: Wanted, first: Term) -> Term | None:
     """Reshapes that insert or drop axes of size 1, all from one shape to that of the result."""
     source, target = first.inputs[0].shape, wanted.shape
-    if first.shape != target or _plain(source) != _plain(target):
+    if not same(first.shape, target) or not same(_plain(source), _plain(target)):
         return None
     inner = []
     for each in wanted.inputs:
         if each.static:
             inner.append(_narrowed(t, each, source, target))
-        elif each.shape == target and each.inputs[0].shape == source:
+        elif same(each.shape, target) and same(each.inputs[0].shape, source):
             inner.append(each.inputs[0])
         else:
             return None
@@ -93,12 +95,12 @@ def _narrowed(t: Terms, x: Term, source: tuple[int, ...], target: tuple[int, ...
     if not x.rank:
         return x
     full = (1,) * (len(target) - x.rank) + x.shape
-    kept = iter([size for size, whole in zip(full, target, strict=True) if whole != 1])
-    return t.reshape(x, [1 if size == 1 else next(kept) for size in source])
+    kept = iter([size for size, whole in zip(full, target, strict=True) if not one(whole)])
+    return t.reshape(x, [1 if one(size) else next(kept) for size in source])
 
 
 def _plain(shape: Sequence[int]) -> list[int]:
-    return [size for size in shape if size != 1]
+    return [size for size in shape if not one(size)]
 
 
 def _again(t: Terms, wanted: Wanted, inner: Sequence[Term]) -> Term:
@@ -110,7 +112,7 @@ def _again(t: Terms, wanted: Wanted, inner: Sequence[Term]) -> Term:
             return t.mul(*inner)
         case "inverse":
             return t.inverse(*inner)
-    shape = np.broadcast_shapes(*(each.shape for each in inner))
+    shape = broadcast_shapes(*(each.shape for each in inner))
     commutes = wanted.attrs[3]
     given = sorted(map(t.known, inner), key=lambda each: each.id) if commutes else inner
     return t.make("function", given, shape, wanted.dtype, attrs=wanted.attrs, finite=wanted.finite)

@@ -23,6 +23,9 @@ MOVES = frozenset(
 )  # fmt: skip
 """Primitives that move elements, and compute nothing."""
 
+STATED = frozenset({"constant", "sizes"})
+"""Terms whose elements are known: numbers, and sizes of dynamic axes."""
+
 HEAVY = frozenset({"matmul", "conv", "rows", "whole", "lookup", "loop"})
 """Primitives whose results are cut points: a value of any size for them costs nothing."""
 
@@ -118,5 +121,7 @@ def _real(value: Array) -> Array:
 
 def array_digest(array: Array) -> str:
     """Of an array that belongs to an operation."""
+    if array.dtype == object:
+        raise NoMeaningError("an array that depends on the size of a dynamic axis")
     plain = np.ascontiguousarray(array)
     return hashlib.sha256(f"{plain.dtype}{plain.shape}".encode() + plain.tobytes()).hexdigest()

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from isomorph.proof.function_terms import FunctionTerms
+from isomorph.proof.sizes import broadcast_shapes, dense, one, same
 from isomorph.proof.sunk_movement import Wanted, sunk
 from isomorph.proof.term import NoMeaningError, Term
 
@@ -27,6 +28,7 @@ class Terms(FunctionTerms):
     def add(self, a: Term, b: Term) -> Term:
         """The sum of floats, with the axes of both."""
         shape = self.common(a, b)
+        a, b = self.unexpanded((a, b), shape)
         a, b = self._single(a, b), self._single(b, a)
         for x, other in ((a, b), (b, a)):
             if x.op == "constant" and not x.finite and other.finite:
@@ -39,18 +41,18 @@ class Terms(FunctionTerms):
         for x, fixed in ((a, b), (b, a)):
             if fixed.static and not x.static and x.op == "add":
                 rest, summand = self._parted(x)
-                if summand is not None and rest.shape == shape:
+                if summand is not None and same(rest.shape, shape):
                     return self.add(rest, self.add(summand, fixed))
         return self.make("add", self._sorted(a, b), shape, a.dtype)
 
     def _masked(self, x: Term, mask: Term, shape: tuple[int, ...]) -> Term:
         """A finite tensor plus constants of which some are infinite: those swallow its elements."""
-        value = np.broadcast_to(np.asarray(mask.value(), np.float64), shape)
+        value = np.broadcast_to(np.asarray(mask.value(), np.float64), dense(shape))
         if np.isnan(value).any():
             raise NoMeaningError("a constant that is not a number")
         kept = np.isfinite(value)
         rest = self.constant(np.where(kept, value, 0.0), x.dtype)
-        infinite = self.constant(np.where(kept, np.inf, value), x.dtype)
+        infinite = self.expand(self.constant(np.where(kept, np.inf, value), x.dtype), shape)
         summed = self.expand(self.add(x, rest), shape)
         if not np.where(kept, value, 0.0).any():
             summed = self.expand(x, shape)
@@ -59,14 +61,15 @@ class Terms(FunctionTerms):
     def mul(self, a: Term, b: Term) -> Term:
         """The product of floats, with the axes of both."""
         shape = self.common(a, b)
+        a, b = self.unexpanded((a, b), shape)
         a, b = self._single(a, b), self._single(b, a)
         if not (a.finite and b.finite):
             return self.function("mul of infinite", (a, b), commutes=True)
-        one = next((x for x in (a, b) if self._is(x, 1.0)), None)
-        if one is not None:
-            return self.expand(b if one is a else a, shape)
+        unit = next((x for x in (a, b) if self._is(x, 1.0)), None)
+        if unit is not None:
+            return self.expand(b if unit is a else a, shape)
         for x, factor in ((a, b), (b, a)):
-            if factor.static and not x.static and shape == x.shape:
+            if factor.static and not x.static and same(shape, x.shape):
                 folded = self._folded(x, factor)
                 if folded is not None:
                     return folded
@@ -79,21 +82,21 @@ class Terms(FunctionTerms):
         """
         if x.op == "add":
             rest, other = self._parted(x)
-            if other is not None and rest.shape == x.shape:
+            if other is not None and same(rest.shape, x.shape):
                 return self.add(self.mul(rest, factor), self.mul(other, factor))
         if x.op == "mul":
             rest, other = self._parted(x)
-            if other is not None and rest.shape == x.shape:
+            if other is not None and same(rest.shape, x.shape):
                 return self.mul(rest, self.mul(other, factor))
         if x.op == "reshape" and x.inputs[0].op == "matmul" and factor.rank < 2:
             inner = x.inputs[0]
-            if inner.shape[-1:] == x.shape[-1:] and inner.inputs[1].static:
+            if same(inner.shape[-1:], x.shape[-1:]) and inner.inputs[1].static:
                 return self.reshape(self.mul(inner, factor), x.shape)
         if x.op not in ("conv", "matmul") or self._is(factor, -1.0):
             return None
         place = 1 if x.op == "conv" else x.rank - 1
         sizes = (1,) * (x.rank - factor.rank) + factor.shape
-        if any(size != 1 and axis != place for axis, size in enumerate(sizes)):
+        if any(not one(size) and axis != place for axis, size in enumerate(sizes)):
             return None
         data, weights = x.inputs
         if x.op == "conv":
@@ -118,7 +121,7 @@ class Terms(FunctionTerms):
         """The negative of floats."""
         if x.op == "mul" and any(self._is(each, -1.0) for each in x.inputs):
             other = [each for each in x.inputs if not self._is(each, -1.0)]
-            if len(other) == 1 and other[0].shape == x.shape:
+            if len(other) == 1 and same(other[0].shape, x.shape):
                 return self.known(other[0])
         return self.scaled(x, -1.0)
 
@@ -151,7 +154,7 @@ class Terms(FunctionTerms):
             return self.known(x)
         if not x.finite:
             return self.opaque("sum of infinite", (x,), shape, x.dtype, attrs=(axes,))
-        if math.prod(x.shape[axis] for axis in axes) == 1:
+        if one(math.prod(x.shape[axis] for axis in axes)):
             return self.reshape(x, shape)
         return self.make("sum", (x,), shape, x.dtype, attrs=(axes,))
 
@@ -161,7 +164,7 @@ class Terms(FunctionTerms):
         self._real(a)
         if min(a.rank, b.rank) < 2 or a.shape[-1] != b.shape[-2]:
             raise NoMeaningError("a product of matrices that do not fit")
-        lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        lead = broadcast_shapes(a.shape[:-2], b.shape[:-2])
         shape = (*lead, a.shape[-2], b.shape[-1])
         if not (a.finite and b.finite):
             return self.opaque("product of infinite", (a, b), shape, a.dtype)
@@ -184,7 +187,7 @@ class Terms(FunctionTerms):
             (size - (k - 1) * d - 1) // s + 1
             for size, k, s, d in zip(x.shape[2:], w.shape[2:], strides, dilations, strict=True)
         ]
-        if min(places) < 1 or min(*strides, *dilations) < 1:
+        if any(place < 1 for place in places) or min(*strides, *dilations) < 1:
             raise NoMeaningError("a convolution larger than its tensor")
         shape = (x.shape[0], w.shape[0], *places)
         attrs = (tuple(strides), tuple(dilations), groups)

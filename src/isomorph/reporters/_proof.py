@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from isomorph.core.divergence import Verdict
-from isomorph.core.proof import OpenReason, OutputProof, Proof, Reason, Standing
+from isomorph.core.proof import AxisProof, OpenReason, OutputProof, Proof, Reason, Standing
 
 if TYPE_CHECKING:
     from isomorph.core.divergence import Divergence
@@ -51,6 +51,19 @@ def assumptions(proof: Proof) -> str:
     rounding = proof.assumptions.largest_rounding
     constants = f"; constants equal up to {rounding:.2g} of their values" if rounding else ""
     return f"{_ASSUMED}{constants}{_VANISHING if proof.assumptions.vanishing else ''}"
+
+
+def axis_words(axis: AxisProof) -> str:
+    """A dynamic axis: whether what is proven holds for every size of it, and why not."""
+    places = ", ".join(f"axis {each.axis} of {each.input}" for each in axis.places)
+    named = f"{axis.name} ({places})" if axis.name else places
+    if axis.every_size:
+        least = f" from {axis.least} on" if axis.least > 1 else ""
+        others = ", with the other axes as tried" if axis.alone else ""
+        return f"{named}: every size{least}{others}"
+    beside = f" in the {axis.open.side}" if axis.open is not None and axis.open.side else ""
+    why = f": {why_open(axis.open)}{beside}" if axis.open is not None else ""
+    return f"{named}: only the size tried, {axis.size}{why}"
 
 
 def error_probability(proof: Proof) -> str:
@@ -108,6 +121,8 @@ def proof_lines(report: Report) -> Iterator[tuple[str, str]]:
         return
     yield "proof", f"for every input of these shapes ({proof.shape_words}): {counts(proof)}"
     yield "", share(proof)
+    for axis in proof.axes[:MOST_OUTPUTS]:
+        yield "", f"size {axis_words(axis)}"
     for one in proof.outputs[:MOST_OUTPUTS]:
         yield "", f"{one.reference}: {output_words(one, report)}"
     if len(proof.outputs) > MOST_OUTPUTS:

@@ -14,6 +14,7 @@ from isomorph.reporters._figures import used
 from isomorph.reporters._findings import repair_command, repairable
 from isomorph.reporters._proof import (
     assumptions,
+    axis_words,
     counts,
     error_probability,
     output_words,
@@ -101,6 +102,7 @@ def _proof(report: Report) -> str:
     ]
     if len(proof.outputs) > MOST_OUTPUTS:
         lines.append(f"- … and {len(proof.outputs) - MOST_OUTPUTS} more outputs.")
+    lines += [f"- size {_plain(axis_words(axis))}" for axis in proof.axes[:MOST_OUTPUTS]]
     lines.append(f"- assumes {_plain(assumptions(proof))}")
     lines.append(f"- chance of error: {_plain(error_probability(proof))}")
     return "\n".join(lines) + "\n"

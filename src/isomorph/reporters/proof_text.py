@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.proof import Proof, Standing
-from isomorph.reporters._proof import MOST_OUTPUTS, assumptions, error_probability, share, why_open
+from isomorph.reporters._proof import (
+    MOST_OUTPUTS,
+    assumptions,
+    axis_words,
+    error_probability,
+    share,
+    why_open,
+)
 
 
 def lines(proof: Proof) -> Iterator[str]:
@@ -18,6 +25,8 @@ def lines(proof: Proof) -> Iterator[str]:
         yield f"OPEN: {outputs} are proven ({proof.shape_words})"
         yield "  not proven does not mean different: isomorph check measures"
     yield f"  nodes        {share(proof)}"
+    for axis in proof.axes[:MOST_OUTPUTS]:
+        yield f"  sizes        {axis_words(axis)}"
     for each in [each for each in proof.outputs if each.standing is Standing.OPEN][:MOST_OUTPUTS]:
         yield f"  open         {each.reference}: {why_open(each.open)}"
     yield f"  assumptions  {assumptions(proof)}"

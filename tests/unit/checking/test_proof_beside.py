@@ -15,7 +15,7 @@ from isomorph.core.alignment import Alignment, Pair
 from isomorph.core.divergence import Budget, Distance, Divergence, ErrorTerm, Verdict
 from isomorph.core.errors import RuntimeFailedError
 from isomorph.core.model import Graph, Node
-from isomorph.core.proof import NodeProof, Standing
+from isomorph.core.proof import AxisPlace, AxisProof, NodeProof, Standing
 from isomorph.core.report import (
     Binding,
     BoundBy,
@@ -123,6 +123,18 @@ def test_graphs_that_differ_contradict_at_the_shapes_of_the_proof_alone(shape, n
     beside = ProofBeside(requested=True)
     beside.note({"x": np.zeros(shape)}, [different])
     assert beside._contradicted(PROVEN, ()) == names
+
+
+def test_graphs_that_differ_at_another_size_contradict_where_every_size_is_proven():
+    axis = AxisProof(
+        name="m", places=(AxisPlace(input="x", axis=1),), size=3, every_size=True, least=2
+    )
+    wide = replace(PROVEN, axes=(axis,))
+    assert contradicted(wide, evidence={Fact.INPUTS: zeros(2, 4), Fact.OUTPUT: "logits"}) == (
+        "logits",
+    )
+    assert not contradicted(wide, evidence={Fact.INPUTS: zeros(2, 1), Fact.OUTPUT: "logits"})
+    assert not contradicted(wide, evidence={Fact.INPUTS: zeros(3, 3), Fact.OUTPUT: "logits"})
 
 
 def added(proving, monkeypatch):

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 from isomorph.core.proof import (
     Assumptions,
+    AxisPlace,
+    AxisProof,
     NodeProof,
     OpenReason,
     OutputProof,
@@ -56,3 +58,25 @@ def test_an_open_output_is_named_with_its_node_and_nothing_is_called_equivalent(
 
 def test_no_outputs_are_no_proof():
     assert not replace(PROOF, outputs=()).whole
+
+
+def axis(**options):
+    return AxisProof(name="n", places=(AxisPlace(input="x", axis=0),), size=2, **options)
+
+
+def test_an_axis_of_every_size_is_named_in_the_headline():
+    text = "\n".join(lines(replace(PROOF, axes=(axis(every_size=True),))))
+    assert text.startswith("EQUIVALENT for every input of these shapes: x [n, 3]")
+    assert "sizes        n (axis 0 of x): every size\n" in text
+    text = "\n".join(lines(replace(PROOF, axes=(axis(every_size=True, least=2, alone=True),))))
+    assert text.startswith("EQUIVALENT for every input of these shapes: x [2, 3]")
+    assert "every size from 2 on, with the other axes as tried" in text
+
+
+def test_an_axis_of_the_size_tried_has_its_reason_with_the_node_and_its_side():
+    reason = OpenReason(
+        reason=Reason.NO_MEANING, node="k", op="Reshape", details="why", side="candidate"
+    )
+    text = "\n".join(lines(replace(PROOF, axes=(axis(open=reason),))))
+    words = "n (axis 0 of x): only the size tried, 2: no meaning for operator Reshape at k: why"
+    assert f"{words} in the candidate" in text

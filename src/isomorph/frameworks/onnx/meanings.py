@@ -240,7 +240,7 @@ def _is_nan(call: Call) -> Sequence[Term]:
     call.only(1)
     t, x = call.terms, call.x()
     if x.finite:
-        return (t.constant(np.zeros(x.shape, bool), "bool"),)
+        return (t.filled(t.constant(np.zeros((), bool), "bool"), x.shape),)
     return (t.function("isnan", (x,), dtype="bool"),)
 
 

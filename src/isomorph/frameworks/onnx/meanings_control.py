@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from isomorph.proof.calls import Call, Meaning
 from isomorph.proof.loop_terms import Loop, Round
+from isomorph.proof.shared_sizes import product_of_sizes
 from isomorph.proof.spelled_control import branch, repeated, single
 from isomorph.proof.spelled_movement import turned
 from isomorph.proof.term import NoMeaningError, Term
@@ -112,14 +114,43 @@ def _shape(call: Call) -> Sequence[Term]:
     x = call.x()
     start, end = call.attr("start", 0), call.attr("end")
     sizes = x.shape[slice(int(start), None if end is None else int(end))]
-    return (call.terms.constant(np.array(sizes, np.int64), "int64"),)
+    return (call.terms.stated(np.array(sizes, object), "int64"),)
 
 
 def _size(call: Call) -> Sequence[Term]:
     call.only(1)
-    return (call.terms.constant(np.array(np.prod(call.x().shape, dtype=np.int64)), "int64"),)
+    return (call.terms.stated(np.array(math.prod(call.x().shape), object), "int64"),)
+
+
+def _constant_of_shape(call: Call) -> Sequence[Term]:
+    """A tensor of one number; of zeros where none is stated."""
+    call.only(1)
+    t, stated = call.terms, call.attr("value")
+    if stated is None:
+        return (t.filled(t.constant(np.zeros(()), "float32"), call.ints(0)),)
+    number = np.array(stated["values"], stated["dtype"]).reshape(())
+    return (t.filled(t.constant(number, str(stated["dtype"])), call.ints(0)),)
+
+
+def _range(call: Call) -> Sequence[Term]:
+    """The numbers from zero up to a size."""
+    call.only(3)
+    if call.x(1).dtype != "int64" or call.ints(0) != (0,) or call.ints(2) != (1,):
+        raise NoMeaningError("other numbers than those from zero up to a size")
+    return (call.terms.counted(call.ints(1)[0]),)
+
+
+def _product(call: Call) -> Sequence[Term]:
+    """The product of all listed sizes; its axes are an input or an attribute."""
+    call.only(1, 2)
+    stated, nothing = call.attr("axes"), call.attr("noop_with_empty_axes", 0)
+    axes = call.ints(1) if call.optional(1) is not None else stated or (() if nothing else (0,))
+    return (product_of_sizes(call, axes, kept=bool(call.attr("keepdims", 1))),)
 
 
 CONTROL: dict[str, Meaning] = {"If": _if, "Loop": _loop, "Scan": _scan}
-IN_BODIES: dict[str, Meaning] = {"Shape": _shape, "Size": _size}
+IN_BODIES: dict[str, Meaning] = {
+    "Shape": _shape, "Size": _size, "ConstantOfShape": _constant_of_shape,
+    "Range": _range, "ReduceProd": _product,
+}  # fmt: skip
 """What follows from shapes, where no value was computed beforehand."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.proof import spelled_movement as move
+from isomorph.proof.sizes import broadcast_shapes, kept_places, same_size
 from isomorph.proof.spelled_resize import linear_along, repeated_along
 from isomorph.proof.term import NoMeaningError, Term
 
@@ -77,15 +78,12 @@ def _slice(call: Call) -> Sequence[Term]:
     found = x
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
         place = t.axis(x, int(axis))
-        kept = range(x.shape[place])[slice(_bound(start), _bound(end), step)]
         if step < 0:
             kept = _backwards(x.shape[place], start, end, step)
-        found = t.slice(found, place, kept[0] if kept else 0, len(kept), step)
+            found = t.slice(found, place, kept[0] if kept else 0, len(kept), step)
+        else:
+            found = t.slice(found, place, *kept_places(x.shape[place], start, end, step), step)
     return (found,)
-
-
-def _bound(end: int) -> int:
-    return max(-(1 << 62), min(1 << 62, int(end)))
 
 
 def _backwards(size: int, start: int, end: int, step: int) -> range:
@@ -119,7 +117,7 @@ def _concat(call: Call) -> Sequence[Term]:
 def _expand(call: Call) -> Sequence[Term]:
     call.only(2)
     x = call.x()
-    return (call.terms.expand(x, np.broadcast_shapes(x.shape, call.ints(1))),)
+    return (call.terms.expand(x, broadcast_shapes(x.shape, call.ints(1))),)
 
 
 def _gather(call: Call) -> Sequence[Term]:
@@ -192,8 +190,8 @@ def _trilu(call: Call) -> Sequence[Term]:
     offset = call.ints(1)[0] if call.optional(1) is not None else 0
     triangle = np.triu if call.attr("upper", 1) else np.tril
     mask = triangle(np.ones(x.shape[-2:], bool), offset)
-    zeros = t.constant(np.zeros(x.shape), x.dtype)
-    return (t.select(np.broadcast_to(mask, x.shape), x, zeros),)
+    zeros = t.filled(t.constant(np.zeros(()), x.dtype), x.shape)
+    return (t.select(mask, x, zeros),)
 
 
 _WHOLE_RATIOS = {
@@ -221,14 +219,20 @@ def _resize(call: Call) -> Sequence[Term]:
     scales = call.optional(2)
     if call.optional(3) is not None:
         sizes = call.ints(3)
-        ratios = [Fraction(n, x.shape[axis]) for axis, n in zip(axes, sizes, strict=True)]
+        ratios = [
+            Fraction(1) if same_size(n, x.shape[axis]) else Fraction(n, x.shape[axis])
+            for axis, n in zip(axes, sizes, strict=True)
+        ]
     elif scales is not None:
         ratios = [Fraction(float(each)) for each in scales.value().reshape(-1)]
-        sizes = tuple(int(x.shape[a] * ratio) for a, ratio in zip(axes, ratios, strict=True))
+        sizes = tuple(
+            x.shape[a] if ratio == 1 else int(x.shape[a] * ratio)
+            for a, ratio in zip(axes, ratios, strict=True)
+        )
     else:
         raise NoMeaningError("no sizes")
     for axis, size, ratio in zip(axes, sizes, ratios, strict=True):
-        if size == x.shape[axis] and ratio == 1:
+        if ratio == 1 and same_size(size, x.shape[axis]):
             continue
         if mode == "linear" and x.is_float:
             x = linear_along(t, x, axis, size, scale=ratio, centers=centers)

@@ -125,7 +125,8 @@ def _starts(call: Call, kind: Kind, x: Term, directions: int, *, layout: int) ->
     for state in range(kind.states):
         given = call.optional(_INITIAL_HIDDEN + state)
         if given is None:
-            given = t.constant(np.zeros((directions, x.shape[1], hidden)), x.dtype)
+            zero = t.constant(np.zeros(()), x.dtype)
+            given = t.filled(zero, (directions, x.shape[1], hidden))
         elif layout:
             given = t.transpose(given, (1, 0, 2))
         if given.shape != (directions, x.shape[1], hidden):

@@ -11,6 +11,7 @@ from isomorph.frameworks.pytorch.meanings_control import CONTROL
 from isomorph.frameworks.pytorch.meanings_layers import LAYERS
 from isomorph.frameworks.pytorch.meanings_movement import MOVEMENT
 from isomorph.frameworks.pytorch.meanings_recurrent import RECURRENT
+from isomorph.frameworks.pytorch.meanings_sizes import ARITHMETIC, SIZES
 from isomorph.frameworks.pytorch.meanings_windows import WINDOWS
 from isomorph.proof import spelling as spell
 from isomorph.proof.calls import Call, Meaning, Meanings
@@ -246,8 +247,9 @@ MEANINGS = Meanings(
                      "eye.default", "new_zeros.default", "new_ones.default", "new_full.default",
                      "linspace.default", "floor_divide.default", "remainder.Scalar",
                      "lift_fresh_copy.default", "repeat_interleave.self_int", "gather.default",
-                     "index.Tensor", "diff.default")
-    ),
+                     "index.Tensor", "diff.default", "sym_size.int")
+    )
+    | frozenset(ARITHMETIC),
     never_folded=frozenset(
         f"aten.{name}"
         for name in ("dropout.default", "dropout_.default", "feature_dropout.default",
@@ -256,7 +258,9 @@ MEANINGS = Meanings(
     ),
     shape_only=frozenset({"aten.full_like.default", "aten.ones_like.default",
                           "aten.zeros_like.default", "aten.new_zeros.default",
-                          "aten.new_ones.default", "aten.new_full.default"}),
+                          "aten.new_ones.default", "aten.new_full.default",
+                          "aten.sym_size.int"}),
+    in_bodies=SIZES,
     # Of training, of sparse gradients, of memory, and of how the same numbers are computed.
     ignored=frozenset({"momentum", "cudnn_enabled", "cudnn_enable", "benchmark", "deterministic",
                        "padding_idx", "scale_grad_by_freq", "sparse", "memory_format", "layout",

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.proof.term import FLOATS, NoMeaningError, Term
+from isomorph.proof.sizes import whole
+from isomorph.proof.term import FLOATS, STATED, NoMeaningError, Term
 
 if TYPE_CHECKING:
     from isomorph.proof.calls import Call
@@ -29,9 +30,48 @@ def scalar(call: Call, name: str, dtype: str) -> Term:
         return call.terms.constant(np.array(number, dtype), dtype)
     if not math.isfinite(number):
         return call.terms.constant(np.array(number), dtype)
-    if abs(number) > 2.0**53:
+    exact = dtype in ("float32", "float64") and float(np.float32(number)) == number
+    if abs(number) > 2.0**53 and not exact:
         raise NoMeaningError(f"{name}={number!r}")
     return call.terms.number(float(number), dtype)
+
+
+def whole_numbers(call: Call, name: str) -> tuple[int, ...]:
+    """Whole numbers among the arguments; those that are computed are inputs of the node."""
+    stated = call.needs(name)
+    listed = stated if isinstance(stated, (tuple, list)) else (stated,)
+    return tuple(_number(call, name, each) for each in listed)
+
+
+def whole_number(call: Call, name: str) -> int:
+    """One whole number among the arguments."""
+    return _number(call, name, call.needs(name))
+
+
+def optional_number(call: Call, name: str) -> int | None:
+    """One whole number among the arguments, or None where there is none."""
+    stated = call.needs(name)
+    return None if stated is None else _number(call, name, stated)
+
+
+def _number(call: Call, name: str, stated: object) -> int:
+    if isinstance(stated, int):
+        return int(stated)
+    if not isinstance(stated, str) or stated not in call.node.inputs:
+        raise NoMeaningError(f"{name}={stated!r}")
+    term = call.x(call.node.inputs.index(stated))
+    if term.op not in STATED or term.shape or term.is_float:
+        raise NoMeaningError(f"{name} is computed from values")
+    return whole(term.value().reshape(-1)[0])
+
+
+def only_tensors(call: Call, count: int, *names: str) -> None:
+    """Refuse another number of inputs besides those that these arguments name."""
+    named: set[object] = set()
+    for name in names:
+        stated = call.node.attributes.get(name)
+        named.update(stated if isinstance(stated, (tuple, list)) else (stated,))
+    call.only(count + sum(each in named for each in call.node.inputs))
 
 
 def operands(call: Call, name: str = "other") -> tuple[Term, Term]:

@@ -8,32 +8,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.frameworks.pytorch.meanings_arguments import (
+    only_tensors,
+    optional_number,
+    whole_number,
+    whole_numbers,
+)
+from isomorph.proof.sizes import kept_places
 from isomorph.proof.term import NoMeaningError, Term
 
 if TYPE_CHECKING:
     from isomorph.proof.calls import Call, Meaning
 
 
-def _whole_numbers(call: Call, name: str) -> tuple[int, ...]:
-    stated = call.needs(name)
-    if isinstance(stated, int):
-        return (stated,)
-    if not all(isinstance(each, int) for each in stated):
-        raise NoMeaningError(f"{name} is computed")
-    return tuple(int(each) for each in stated)
-
-
-def _whole_number(call: Call, name: str) -> int:
-    stated = call.needs(name)
-    if not isinstance(stated, int):
-        raise NoMeaningError(f"{name}={stated!r}")
-    return int(stated)
-
-
 def _view(name: str) -> Meaning:
     def meaning(call: Call) -> Sequence[Term]:
-        call.only(1)
-        return (call.terms.reshape(call.x(), _whole_numbers(call, name)),)
+        only_tensors(call, 1, name)
+        return (call.terms.reshape(call.x(), whole_numbers(call, name)),)
 
     return meaning
 
@@ -43,28 +34,28 @@ def _flatten(call: Call) -> Sequence[Term]:
     x, t = call.x(), call.terms
     if not x.rank:
         return (t.reshape(x, (1,)),)
-    start, end = (t.axis(x, _whole_number(call, name)) for name in ("start_dim", "end_dim"))
+    start, end = (t.axis(x, whole_number(call, name)) for name in ("start_dim", "end_dim"))
     middle = math.prod(x.shape[start : end + 1])
     return (t.reshape(x, (*x.shape[:start], middle, *x.shape[end + 1 :])),)
 
 
 def _unflatten(call: Call) -> Sequence[Term]:
-    call.only(1)
+    only_tensors(call, 1, "sizes")
     x, t = call.x(), call.terms
-    axis = t.axis(x, _whole_number(call, "dim"))
-    return (t.reshape(x, (*x.shape[:axis], *_whole_numbers(call, "sizes"), *x.shape[axis + 1 :])),)
+    axis = t.axis(x, whole_number(call, "dim"))
+    return (t.reshape(x, (*x.shape[:axis], *whole_numbers(call, "sizes"), *x.shape[axis + 1 :])),)
 
 
 def _permute(call: Call) -> Sequence[Term]:
     call.only(1)
-    return (call.terms.transpose(call.x(), _whole_numbers(call, "dims")),)
+    return (call.terms.transpose(call.x(), whole_numbers(call, "dims")),)
 
 
 def _transpose(call: Call) -> Sequence[Term]:
     call.only(1)
     x, t = call.x(), call.terms
     order = list(range(x.rank))
-    a, b = (t.axis(x, _whole_number(call, name)) for name in ("dim0", "dim1"))
+    a, b = (t.axis(x, whole_number(call, name)) for name in ("dim0", "dim1"))
     order[a], order[b] = order[b], order[a]
     return (t.transpose(x, order),)
 
@@ -78,7 +69,7 @@ def _t(call: Call) -> Sequence[Term]:
 def _unsqueeze(call: Call) -> Sequence[Term]:
     call.only(1)
     x = call.x()
-    at = _whole_number(call, "dim") % (x.rank + 1)
+    at = whole_number(call, "dim") % (x.rank + 1)
     return (call.terms.reshape(x, (*x.shape[:at], 1, *x.shape[at:])),)
 
 
@@ -87,35 +78,32 @@ def _squeeze(call: Call) -> Sequence[Term]:
     x, t = call.x(), call.terms
     axes = list(range(x.rank))
     if "dim" in call.node.attributes:
-        axes = [t.axis(x, axis) for axis in _whole_numbers(call, "dim")]
+        axes = [t.axis(x, axis) for axis in whole_numbers(call, "dim")]
     gone = {axis for axis in axes if x.shape[axis] == 1}
     return (t.reshape(x, [n for at, n in enumerate(x.shape) if at not in gone]),)
 
 
 def _slice(call: Call) -> Sequence[Term]:
-    call.only(1)
+    only_tensors(call, 1, "start", "end")
     x, t = call.x(), call.terms
-    axis = t.axis(x, _whole_number(call, "dim"))
-    start, end = call.needs("start"), call.needs("end")
-    if any(each is not None and not isinstance(each, int) for each in (start, end)):
-        raise NoMeaningError("bounds that are computed")
-    step = _whole_number(call, "step")
-    kept = range(x.shape[axis])[slice(start, end, step)]
-    return (t.slice(x, axis, kept[0] if kept else 0, len(kept), step),)
+    axis = t.axis(x, whole_number(call, "dim"))
+    start, end = optional_number(call, "start"), optional_number(call, "end")
+    step = whole_number(call, "step")
+    return (t.slice(x, axis, *kept_places(x.shape[axis], start, end, step), step),)
 
 
 def _narrow(call: Call) -> Sequence[Term]:
     call.only(1)
     x, t = call.x(), call.terms
-    axis, start = t.axis(x, _whole_number(call, "dim")), _whole_number(call, "start")
+    axis, start = t.axis(x, whole_number(call, "dim")), whole_number(call, "start")
     start = start + x.shape[axis] if start < 0 else start
-    return (t.slice(x, axis, start, _whole_number(call, "length")),)
+    return (t.slice(x, axis, start, whole_number(call, "length")),)
 
 
 def _select(call: Call) -> Sequence[Term]:
     call.only(1)
     x, t = call.x(), call.terms
-    axis, at = t.axis(x, _whole_number(call, "dim")), _whole_number(call, "index")
+    axis, at = t.axis(x, whole_number(call, "dim")), whole_number(call, "index")
     at = at + x.shape[axis] if at < 0 else at
     part = t.slice(x, axis, at, 1)
     return (t.reshape(part, (*x.shape[:axis], *x.shape[axis + 1 :])),)
@@ -131,14 +119,14 @@ def _parts(x: Term, call: Call, axis: int, sizes: Sequence[int]) -> list[Term]:
 def _split(call: Call) -> Sequence[Term]:
     call.only(1)
     x, t = call.x(), call.terms
-    axis = t.axis(x, _whole_number(call, "dim"))
+    axis = t.axis(x, whole_number(call, "dim"))
     size = x.shape[axis]
     if "split_sizes" in call.node.attributes:
-        return _parts(x, call, axis, _whole_numbers(call, "split_sizes"))
+        return _parts(x, call, axis, whole_numbers(call, "split_sizes"))
     if "chunks" in call.node.attributes:
-        each = math.ceil(size / _whole_number(call, "chunks"))
+        each = math.ceil(size / whole_number(call, "chunks"))
     else:
-        each = _whole_number(call, "split_size")
+        each = whole_number(call, "split_size")
     sizes = [min(each, size - at) for at in range(0, size, each)]
     return _parts(x, call, axis, sizes)
 
@@ -146,26 +134,26 @@ def _split(call: Call) -> Sequence[Term]:
 def _unbind(call: Call) -> Sequence[Term]:
     call.only(1)
     x, t = call.x(), call.terms
-    axis = t.axis(x, _whole_number(call, "dim"))
+    axis = t.axis(x, whole_number(call, "dim"))
     shape = (*x.shape[:axis], *x.shape[axis + 1 :])
     return [t.reshape(t.slice(x, axis, at, 1), shape) for at in range(x.shape[axis])]
 
 
 def _cat(call: Call) -> Sequence[Term]:
     parts = [each for each in call.all() if each.shape != (0,)]
-    return (call.terms.concat(parts, _whole_number(call, "dim")),)
+    return (call.terms.concat(parts, whole_number(call, "dim")),)
 
 
 def _stack(call: Call) -> Sequence[Term]:
     t, parts = call.terms, call.all()
-    axis = _whole_number(call, "dim") % (parts[0].rank + 1)
+    axis = whole_number(call, "dim") % (parts[0].rank + 1)
     shaped = [t.reshape(x, (*x.shape[:axis], 1, *x.shape[axis:])) for x in parts]
     return (t.concat(shaped, axis),)
 
 
 def _expand(call: Call) -> Sequence[Term]:
-    call.only(1)
-    x, sizes = call.x(), list(_whole_numbers(call, "size"))
+    only_tensors(call, 1, "size")
+    x, sizes = call.x(), list(whole_numbers(call, "size"))
     lead = len(sizes) - x.rank
     sizes = [x.shape[at - lead] if n == -1 else n for at, n in enumerate(sizes)]
     return (call.terms.expand(x, sizes),)
@@ -174,7 +162,7 @@ def _expand(call: Call) -> Sequence[Term]:
 def _repeat(call: Call) -> Sequence[Term]:
     call.only(1)
     t, x = call.terms, call.x()
-    times = _whole_numbers(call, "repeats")
+    times = whole_numbers(call, "repeats")
     x = t.reshape(x, (1,) * (len(times) - x.rank) + x.shape)
     for axis, count in enumerate(times):
         if count < 1:
@@ -188,15 +176,15 @@ def _repeat_interleave(call: Call) -> Sequence[Term]:
     t, x = call.terms, call.x()
     if call.attr("dim") is None or call.attr("output_size") is not None:
         raise NoMeaningError("a repetition of all elements")
-    axis = t.axis(x, _whole_number(call, "dim"))
-    places = np.repeat(np.arange(x.shape[axis]), _whole_number(call, "repeats"))
+    axis = t.axis(x, whole_number(call, "dim"))
+    places = np.repeat(np.arange(x.shape[axis]), whole_number(call, "repeats"))
     return (t.take(x, axis, places),)
 
 
 def _flip(call: Call) -> Sequence[Term]:
     call.only(1)
     t, x = call.terms, call.x()
-    for dim in _whole_numbers(call, "dims"):
+    for dim in whole_numbers(call, "dims"):
         axis = t.axis(x, dim)
         x = t.slice(x, axis, x.shape[axis] - 1, x.shape[axis], -1)
     return (x,)
@@ -205,7 +193,7 @@ def _flip(call: Call) -> Sequence[Term]:
 def _roll(call: Call) -> Sequence[Term]:
     call.only(1)
     t, x = call.terms, call.x()
-    shifts, dims = _whole_numbers(call, "shifts"), _whole_numbers(call, "dims")
+    shifts, dims = whole_numbers(call, "shifts"), whole_numbers(call, "dims")
     if len(shifts) != len(dims):
         raise NoMeaningError("a roll of all elements")
     for shift, dim in zip(shifts, dims, strict=True):
@@ -224,7 +212,7 @@ def _embedding(call: Call) -> Sequence[Term]:
 
 def _index_select(call: Call) -> Sequence[Term]:
     call.only(2)
-    x, indices, axis = call.x(0), call.x(1), _whole_number(call, "dim")
+    x, indices, axis = call.x(0), call.x(1), whole_number(call, "dim")
     if indices.op == "constant":
         return (call.terms.take(x, axis, indices.value()),)
     return (call.terms.lookup(x, indices, axis),)
@@ -236,7 +224,7 @@ def _constant_pad(call: Call) -> Sequence[Term]:
     mode = call.attr("mode", "constant")
     if mode != "constant":
         raise NoMeaningError(f"a border of mode {mode}")
-    pads = _whole_numbers(call, "pad")
+    pads = whole_numbers(call, "pad")
     before, after = [0] * x.rank, [0] * x.rank
     for at in range(len(pads) // 2):
         before[x.rank - 1 - at], after[x.rank - 1 - at] = pads[2 * at], pads[2 * at + 1]
@@ -247,7 +235,7 @@ def _constant_pad(call: Call) -> Sequence[Term]:
 
 def _pixel_shuffle(call: Call) -> Sequence[Term]:
     call.only(1)
-    t, x, r = call.terms, call.x(), _whole_number(call, "upscale_factor")
+    t, x, r = call.terms, call.x(), whole_number(call, "upscale_factor")
     n, c, h, w = x.shape
     y = t.transpose(t.reshape(x, (n, c // (r * r), r, r, h, w)), (0, 1, 4, 2, 5, 3))
     return (t.reshape(y, (n, c // (r * r), h * r, w * r)),)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.proof import shared_sizes as sizes
 from isomorph.proof import spelled_lists as lists
 from isomorph.proof.calls import Call, Meaning
 from isomorph.proof.spelled_control import branch, while_loop
@@ -96,7 +97,7 @@ def _shape(call: Call) -> Sequence[Term]:
     dtype = str(call.attr("out_type", "int32"))
     if dtype not in ("int32", "int64") or call.x().op == "list":
         raise NoMeaningError(f"a shape of type {dtype}")
-    return (call.terms.constant(np.array(call.x().shape, dtype), dtype),)
+    return (call.terms.stated(np.array(call.x().shape, object), dtype),)
 
 
 CONTROL: dict[str, Meaning] = {
@@ -112,5 +113,11 @@ LISTS: dict[str, Meaning] = {
     "TensorListSetItem": _set,
     "TensorListStack": _stack,
 }
-IN_BODIES: dict[str, Meaning] = {"Shape": _shape}
+IN_BODIES: dict[str, Meaning] = {
+    "Shape": _shape,
+    "Fill": sizes.filled,
+    "ZerosLike": sizes.filled_alike(0),
+    "OnesLike": sizes.filled_alike(1),
+    "Prod": sizes.product,
+}
 """What follows from shapes, where no value was computed beforehand."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from isomorph.proof import shared_sizes as sizes
 from isomorph.proof.calls import Call, Meaning
 from isomorph.proof.spelled_control import branch, while_loop
 from isomorph.proof.term import Term
@@ -24,9 +25,14 @@ def _if(call: Call) -> Sequence[Term]:
 def _shape(call: Call) -> Sequence[Term]:
     call.only(1)
     call.refuse("out_type", "int32")
-    return (call.terms.constant(np.array(call.x().shape, np.int32), "int32"),)
+    return (call.terms.stated(np.array(call.x().shape, object), "int32"),)
 
 
 CONTROL: dict[str, Meaning] = {"WHILE": _while, "IF": _if}
-IN_BODIES: dict[str, Meaning] = {"SHAPE": _shape}
+IN_BODIES: dict[str, Meaning] = {
+    "SHAPE": _shape,
+    "FILL": sizes.filled,
+    "ZEROS_LIKE": sizes.filled_alike(0),
+    "REDUCE_PROD": sizes.product,
+}
 """What follows from shapes, where no value was computed beforehand."""
