@@ -21,10 +21,13 @@ def rounded_layer(graph: EditedGraph) -> None:
 
 
 def swapped_gate(graph: EditedGraph) -> None:
-    """The gate has the weights of the other branch, and that one those of the gate."""
+    """The gate has the weights of the other branch, and that one those of the gate.
+
+    Nodes that read the one for the other are the same fault.
+    """
     gate, up = graph.linear(LAYER, GATE), graph.linear(LAYER, UP)
     gate.input[1], up.input[1] = up.input[1], gate.input[1]
-    graph.mark(gate, up)
+    graph.mark(gate, up, *graph.readers(gate.output[0]), *graph.readers(up.output[0]))
 
 
 def norm_plus_one(graph: EditedGraph) -> None:

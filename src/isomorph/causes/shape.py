@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
 _MOST_SHOWN = 16
+_NEUTRAL = {"Add": 0, "Sub": 0, "Mul": 1, "Div": 1}
 
 
 class Shape:
@@ -41,11 +42,16 @@ class Shape:
                     continue
                 for ref_name, value in _computed(context, node, stored):
                     changed = value.reshape(_like(stored, value))
-                    if tuple(changed.reshape(-1)) == stored.values:
+                    if tuple(changed.reshape(-1)) == stored.values or _neutral(node, changed):
                         continue
                     if context.restores({name: changed.astype(stored.dtype)}):
                         yield _frozen(node, name, stored.values, changed, ref_name)
                         return
+
+
+def _neutral(node: Node, value: Array) -> bool:
+    """Whether the node does nothing with these numbers: then it is a node too many, and no size."""
+    return node.op in _NEUTRAL and bool(np.all(value == _NEUTRAL[node.op]))
 
 
 def _readers(context: FaultContext) -> Iterator[Node]:

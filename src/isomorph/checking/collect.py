@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from isomorph.localize.alignment_builder import Aligner
@@ -12,6 +12,7 @@ from isomorph.measure.worst_sample import Worst
 if TYPE_CHECKING:
     from isomorph.checking.config import CheckConfig
     from isomorph.inputs.feeds import Sample
+    from isomorph.localize.fault import Fault
     from isomorph.localize.locate import Located
     from isomorph.measure.compare import Comparison
     from isomorph.measure.evaluated_model import EvaluatedModel
@@ -24,6 +25,7 @@ class Collectors:
     worst: Worst
     aligner: Aligner
     profile: ProfileCollector
+    known_faults: list[Fault] = field(default_factory=list)
 
     @classmethod
     def of(cls, options: CheckConfig) -> Collectors:
@@ -36,6 +38,7 @@ class Collectors:
 
     def add_faults(self, candidate: EvaluatedModel, located: Located) -> None:
         """The faults that were located on a sample of this candidate."""
+        self.known_faults.extend(located.chain.faults)
         self.profile.found(candidate, located)
         self.aligner.found(located)
 

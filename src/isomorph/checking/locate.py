@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from isomorph.checking.config import CheckConfig
     from isomorph.core.report import Binding
     from isomorph.diagnose.weight_proof import WeightProof
+    from isomorph.localize.fault import Fault
     from isomorph.localize.locate import Located
     from isomorph.measure.evaluated_model import EvaluatedModel
 
@@ -102,11 +103,13 @@ def locate_faults(
     *,
     explained: frozenset[str],
     hidden: Located | None,
+    known: Sequence[Fault] = (),
 ) -> Location | None:
     """Search the graphs for faults; None where neither a graph nor a run is wrong.
 
     Outputs that underflow has ``explained`` are left out. ``hidden`` are faults that were found
-    before, in a loss of precision or to confirm the comparison.
+    before, in a loss of precision or to confirm the comparison; ``known`` those that another
+    sample has shown.
     """
     if comparison.order is not None:
         return None
@@ -122,7 +125,7 @@ def locate_faults(
     pairs = [(pair.reference, pair.candidate) for pair in comparison.bindings]
     located, failure = hidden, None
     try:
-        located = located or locate(reference, candidate, pairs)
+        located = located or locate(reference, candidate, pairs, known)
     except IsomorphError as error:
         failure = error.sentence
     return Location(

@@ -81,7 +81,10 @@ def locate_once(
         return done
     explained = log.summary.explained
     with phase("locate"):
-        location = locate_faults(sides, comparison, terms, explained=explained, hidden=hidden)
+        location = locate_faults(
+            sides, comparison, terms,
+            explained=explained, hidden=hidden, known=collectors.known_faults,
+        )  # fmt: skip
     if location is None:
         return False
     from isomorph.checking.diagnose import diagnose

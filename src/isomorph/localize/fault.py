@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from isomorph.match.quantizers import float_operator
 from isomorph.sessions.fetched_feeds import Source, as_type
 
@@ -58,6 +60,12 @@ def placed_value(moved: Rearrangement, value: Array, like: Array) -> Array:
     """A value of the reference with the candidate's order of axes and the type of ``like``."""
     placed: Array = Source(name="", arrange=moved.array, convert=as_type(like.dtype)).made_of(value)
     return placed
+
+
+def repeated(value: Array) -> bool:
+    """Whether all elements are one integer or truth value, which equals others by accident."""
+    whole = value.dtype.kind in "iub" and value.size > 0
+    return whole and not np.any(value != value.flat[0])
 
 
 def likeliest_node(group: Sequence[Node], known: Sequence[Node], counterpart: Node | None) -> Node:

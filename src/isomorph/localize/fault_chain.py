@@ -14,6 +14,7 @@ from isomorph.core.limits import WRONG_NODES
 from isomorph.localize.fault import Fault, FaultChain
 from isomorph.localize.fault_search import Search
 from isomorph.localize.multi_output import narrow_to_node
+from isomorph.localize.substitution import Substitution
 from isomorph.localize.swapped_outputs import swapped_output_faults
 from isomorph.match.value_match import ValueMatcher, rearrangements
 from isomorph.oracle.sizes import rms_and_peak
@@ -26,15 +27,18 @@ _LEAST = 1e-300
 
 
 @np.errstate(all="ignore")
-def find_faults(matcher: ValueMatcher, outputs: Sequence[tuple[str, str]]) -> FaultChain:
+def find_faults(
+    matcher: ValueMatcher, outputs: Sequence[tuple[str, str]], known: Sequence[Fault] = ()
+) -> FaultChain:
     """Correct one wrong tensor after the other until the outputs agree.
 
-    Infinities and NaN that appear on the way equal nothing.
+    Infinities and NaN that appear on the way equal nothing. ``known`` are faults that other inputs
+    have proven: they are corrected first.
     """
     faults: list[Fault] = []
     search = untouched = Search(matcher, outputs, {})
     before = _errors(matcher, outputs, search.values)
-    faults += swapped_output_faults(search)
+    faults += _again(search, known) or swapped_output_faults(search)
     if faults:
         search = Search(matcher, outputs, {each.tensor: each.value for each in faults})
     while search.wrong_outputs():
@@ -62,6 +66,23 @@ def find_faults(matcher: ValueMatcher, outputs: Sequence[tuple[str, str]]) -> Fa
     faults = _by_the_same_node(faults)
     proven = [_proven(matcher, outputs, each, before, explained=not left) for each in faults]
     return FaultChain(faults=tuple(proven), explained=not left, left_over=left)
+
+
+def _again(search: Search, known: Sequence[Fault]) -> list[Fault]:
+    """Return known faults with the values that they have here."""
+    found, reference = [], search.matcher.reference
+    for fault in known:
+        if fault.tensor not in search.values or fault.counterpart not in reference.values:
+            continue
+        shape = search.values[fault.tensor].shape
+        moved = next(iter(rearrangements(reference.values[fault.counterpart], shape)), None)
+        if moved is not None:
+            placed = Substitution(
+                tensor=fault.tensor, counterpart=fault.counterpart, moved=moved,
+                permuted=fault.permuted,
+            )  # fmt: skip
+            found.append(replace(search.fault(placed), node=fault.node, nodes=fault.nodes))
+    return found
 
 
 def _faults_below_noise(

@@ -20,7 +20,7 @@ from isomorph.core.limits import (
     noted_limits,
 )
 from isomorph.localize.error_location import describe_error, relative_error
-from isomorph.localize.fault import Fault, likeliest_node, placed_value
+from isomorph.localize.fault import Fault, likeliest_node, placed_value, repeated
 from isomorph.localize.lost_fusion import activation_follows, only_rectified, rectified_tensors
 from isomorph.localize.shape_tensors import extra_size_tensors
 from isomorph.localize.substitution import Substitution, unreshaped
@@ -293,12 +293,12 @@ class Search:
         elsewhere = self._matched_elsewhere(proposal.tensor) if everywhere else self.seen
         output_pairs = {cand: ref for ref, cand in self.outputs}
         for name, value in self._recomputed(behind, given).items():
-            if name in output_pairs and not self._fits(output_pairs[name], value):
+            own = output_pairs.get(name)
+            if repeated(value) if own is None else not self._fits(own, value):
                 continue
             restored += any(
-                ref == output_pairs.get(name)
-                # A substituted value that is merely passed on proves nothing.
-                # Nor does one that the candidate has elsewhere: an earlier layer, computed again.
+                ref == own
+                # What is merely passed on, or computed elsewhere as well, proves nothing.
                 or (ref in after and ref not in elsewhere and self.reference.prints[ref] != same)
                 for ref, _ in self.matcher.pairs(name, value)
             )

@@ -10,7 +10,7 @@ import numpy as np
 
 from isomorph.core.stated_numbers import TENSOR_DRAWS
 from isomorph.core.trace import Noise
-from isomorph.localize.fault import FaultChain
+from isomorph.localize.fault import Fault, FaultChain
 from isomorph.localize.fault_chain import find_faults
 from isomorph.localize.unrelated_models import unrelated
 from isomorph.localize.value_matcher import match_captures
@@ -47,20 +47,23 @@ class Located:
 
 
 def locate(
-    reference: EvaluatedModel, candidate: EvaluatedModel, outputs: Sequence[tuple[str, str]]
+    reference: EvaluatedModel,
+    candidate: EvaluatedModel,
+    outputs: Sequence[tuple[str, str]],
+    known: Sequence[Fault] = (),
 ) -> Located:
-    """Capture every tensor of both models and search for the faults."""
+    """Capture every tensor of both models and search for faults, besides those that are known."""
     left, right = reference.model.graph, candidate.model.graph
     matcher = match_values(reference, candidate)
     # Weights that are packed into another width have other sizes.
     odd = unrelated(left, right) if widths(left) == widths(right) else None
     if odd is not None:
         return Located(chain=FaultChain(faults=(), explained=True), matcher=matcher, unrelated=odd)
-    chain = find_faults(matcher, outputs)
+    chain = find_faults(matcher, outputs, known)
     if not chain.faults:
         # The noise of a value that jumps may hide the fault: a label may be any, one by one.
         exact = match_values(reference, candidate, draws=0)
-        found = find_faults(exact, outputs)
+        found = find_faults(exact, outputs, known)
         if found.faults:
             return Located(chain=found, matcher=exact)
     return Located(chain=chain, matcher=matcher)

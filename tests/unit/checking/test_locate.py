@@ -54,18 +54,24 @@ def searched(monkeypatch):
     """Notes each search of the graphs."""
     asked = []
 
-    def locate(reference, candidate, pairs):
-        asked.append((reference, candidate, pairs))
+    def locate(reference, candidate, pairs, known):
+        asked.append((reference, candidate, pairs, *known))
         return "faults"
 
     monkeypatch.setattr(locating, "locate", locate)
     return asked
 
 
-def located(comparison, explained=(), hidden=None):
+def located(comparison, explained=(), hidden=None, known=()):
     return locate_faults(
-        ("ref", "cand"), comparison, TERMS, explained=frozenset(explained), hidden=hidden
-    )
+        ("ref", "cand"), comparison, TERMS,
+        explained=frozenset(explained), hidden=hidden, known=known,
+    )  # fmt: skip
+
+
+def test_what_another_sample_has_shown_is_known_to_the_search(searched):
+    located(compared(GRAPH), known=["fault"])
+    assert searched == [("ref", "cand", [("y", "y")], "fault")]
 
 
 def test_a_wrong_graph_is_searched(searched):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from chains import node
-from isomorph.localize.fault import likeliest_node, placed_value
+from isomorph.localize.fault import likeliest_node, placed_value, repeated
 from isomorph.match.axis_layout import Rearrangement
 
 GROUP = [node("MatMul", ["x"], "a"), node("Add", ["a"], "b"), node("Relu", ["b"], "c")]
@@ -39,3 +39,11 @@ def test_a_right_value_takes_the_order_of_axes_and_the_type_of_the_wrong_one():
     assert placed.dtype == np.float32
     assert np.array_equal(placed, value.T)
     assert placed.flags.c_contiguous
+
+
+def test_one_integer_again_and_again_equals_others_by_accident():
+    assert repeated(np.ones((1, 4), bool))
+    assert repeated(np.array(0))
+    assert not repeated(np.array([0, 1]))
+    assert not repeated(np.zeros(3)), "a float is no accident"
+    assert not repeated(np.zeros(0, int))

@@ -133,3 +133,25 @@ def test_a_fault_after_a_rewrite_is_still_found():
     found = find_faults(matched(chain("l"), right), OUTPUTS)
     assert nodes(found) == ["make_rd"]
     assert found.explained
+
+
+def test_a_known_fault_is_corrected_before_others_are_searched_for():
+    """At another input a wrong tensor may equal one by accident, and a later node is accused."""
+    matcher = matched(chain("l"), chain("r", b="Add"))
+    known = find_faults(matcher, OUTPUTS).faults
+    found = find_faults(matcher, OUTPUTS, known)
+    assert nodes(found) == ["make_rb"]
+    assert found.explained
+
+
+def test_a_known_fault_of_another_graph_is_passed_over():
+    matcher = matched(chain("l"), chain("r", b="Add"))
+    known = [replace(each, tensor="elsewhere") for each in find_faults(matcher, OUTPUTS).faults]
+    assert nodes(find_faults(matcher, OUTPUTS, known)) == ["make_rb"]
+
+
+def test_a_known_fault_counts_though_the_search_would_name_another_node(monkeypatch):
+    matcher = matched(chain("l"), chain("r", b="Add"))
+    known = find_faults(matcher, OUTPUTS).faults
+    monkeypatch.setattr(fault_chain.Search, "next_fault", lambda *_, **__: None)
+    assert nodes(find_faults(matcher, OUTPUTS, known)) == ["make_rb"]
