@@ -61,7 +61,7 @@ def _of_sum(term: Term, least_of_one: float) -> float:
     sizes = [term.inputs[0].shape[axis] for axis in term.attrs[0]]
     if any_size(sizes):
         return least_of_one if least_of_one >= 0 else -math.inf
-    return math.prod(sizes) * least_of_one
+    return float(math.prod(sizes)) * least_of_one
 
 
 def _reaches_one(total: Term) -> bool:
