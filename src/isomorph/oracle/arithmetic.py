@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from isomorph.oracle.dtypes import HALVES, is_float
-from isomorph.oracle.noise import NO_NOISE, dtype_in_run, generator
+from isomorph.oracle.noise import NO_NOISE, generator
 from isomorph.oracle.rounded_constants import rounded_again
-from isomorph.oracle.rounding_rules import disturbed_attributes, stored_noise
+from isomorph.oracle.rounding_rules import disturbed_attributes, dtype_in_run, stored_noise
 from isomorph.oracle.step import STILL, WIDE
 from isomorph.oracle.tied_noise import rounding_of
 

@@ -48,14 +48,6 @@ def unit_roundoff(dtype: str | None) -> float:
     return UNIT_ROUNDOFF.get(dtype or "", 0.0)
 
 
-def dtype_in_run(dtype: str | None, noise: Noise | None) -> str | None:
-    """The type that a run computes in where this one is declared: it may ask for a narrower."""
-    narrow = noise.run_dtype if noise is not None else ""
-    if narrow == "tf32" and dtype not in {"float32", "float64"}:
-        return dtype  # only what is wider is read so
-    return narrow if 0.0 < unit_roundoff(dtype) < unit_roundoff(narrow) else dtype
-
-
 def least_rounding(dtype: str | None) -> float:
     """Half the spacing of the subnormal numbers of a type that models reach them in, or zero."""
     return 2.0**-25 if dtype == "float16" else 0.0

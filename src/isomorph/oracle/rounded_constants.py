@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from isomorph.oracle.dtypes import is_float
 from isomorph.oracle.narrow_storage import disturbed_by_storage
 from isomorph.oracle.noise import (
-    dtype_in_run,
     generator,
     least_rounding,
     spread_evenly,
     unit_roundoff,
 )
+from isomorph.oracle.rounding_rules import dtype_in_run
 from isomorph.oracle.value import EvalValue, lifted
 
 if TYPE_CHECKING:

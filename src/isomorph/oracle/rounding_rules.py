@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isomorph.oracle.dtypes import HALVES, is_float
 from isomorph.oracle.narrow_storage import disturbed_by_storage
 from isomorph.oracle.noise import Array, NoiseSource, unit_roundoff
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Noise
 
 ATTRIBUTE_UNIT = 2.0**-24
 """Model files store every number of an attribute as float32."""
@@ -19,6 +22,14 @@ ATTRIBUTE_UNIT = 2.0**-24
 def arithmetic_unit(dtype: str | None) -> float:
     """The unit roundoff of sums and products; halves are accumulated in float32."""
     return unit_roundoff("float32" if dtype in HALVES else dtype)
+
+
+def dtype_in_run(dtype: str | None, noise: Noise | None) -> str | None:
+    """The type that a run computes in where this one is declared: it may ask for a narrower."""
+    narrow = noise.run_dtype if noise is not None else ""
+    if narrow == "tf32" and dtype not in {"float32", "float64"}:
+        return dtype  # only what is wider is read so
+    return narrow if 0.0 < unit_roundoff(dtype) < unit_roundoff(narrow) else dtype
 
 
 def is_real(value: Any) -> bool:  # noqa: ANN401

@@ -33,9 +33,10 @@ from isomorph.frameworks.pytorch.program import Program, Step, plain_word, repla
 from isomorph.frameworks.pytorch.rounding_classes import SELECTS_ROWS
 from isomorph.frameworks.pytorch.weight_cache import LiftedWeights
 from isomorph.oracle.dtypes import HALVES
-from isomorph.oracle.noise import UNIT_ROUNDOFF, dtype_in_run, generator, unit_roundoff
+from isomorph.oracle.noise import UNIT_ROUNDOFF, generator, unit_roundoff
 from isomorph.oracle.plan import Planner
 from isomorph.oracle.rounded_constants import move_by_rounding, narrowing_shifts
+from isomorph.oracle.rounding_rules import dtype_in_run
 from isomorph.oracle.tied_noise import rounding_of
 
 if TYPE_CHECKING:
