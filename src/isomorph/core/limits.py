@@ -356,8 +356,7 @@ UNDERFLOW_ELEMENTS = 4096
 Beyond: what such a number moves counts as a difference of the models, never as a loss."""
 
 UNROUNDED_NUMBERS = 2**27
-"""Numbers of narrow or packed weights whose origins are kept.
-Beyond: losses are judged by noise alone."""
+"""Numbers of narrow weights whose origins are kept. Beyond: losses are judged by noise alone."""
 COINCIDING_ELEMENTS = 4096
 """Elements of a weight of which two origins may round to the same. Larger ones do not coincide."""
 

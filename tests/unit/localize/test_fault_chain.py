@@ -136,7 +136,7 @@ def test_a_fault_after_a_rewrite_is_still_found():
 
 
 def test_a_known_fault_is_corrected_before_others_are_searched_for():
-    """At another input a wrong tensor may equal one by accident, and a later node is accused."""
+    """At another input a wrong tensor may equal one by accident, and a later node is named."""
     matcher = matched(chain("l"), chain("r", b="Add"))
     known = find_faults(matcher, OUTPUTS).faults
     found = find_faults(matcher, OUTPUTS, known)
