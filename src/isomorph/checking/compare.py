@@ -129,6 +129,10 @@ def study_loss(
                 result, studied=True,
                 comparison=unrounded.judged(comparison), hidden=unrounded.located,
             )  # fmt: skip
+        # Nodes whose weights are no fair rounding stand out where all others have the reference's.
+        part = beyond and compared_unrounded(sides, comparison, terms, weights, in_part=True)
+        if part and part.located is not None and part.located.chain.faults:
+            return replace(result, studied=True, hidden=part.located)
     if not _in_doubt(candidate, comparison, terms):
         return result
     if earlier.studied and not (beyond and kind is InputKind.TEST_SET):

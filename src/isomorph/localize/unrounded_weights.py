@@ -86,16 +86,21 @@ def compared_unrounded(
     comparison: Comparison,
     terms: Terms,
     weights: ComparedWeights,
+    *,
+    in_part: bool = False,
 ) -> UnroundedComparison | None:
-    """Compare with the reference's numbers; None where more than weights is narrow."""
+    """Compare with the reference's numbers; None where more than weights is narrow.
+
+    ``in_part``: packed weights that are no fair rounding stay as they are, and their nodes differ.
+    """
     reference, candidate = sides
     if candidate.oracle().capabilities.feed != "all" or not _only_weights(reference, candidate):
         return None
     try:
         unrounded, packed = _unrounded(weights), weights.packed_origins
-        if unrounded is None or packed is None:
+        if unrounded is None or packed is None or (packed.missing and not in_part):
             return None
-        wide = _with_weights(candidate, unrounded, packed)
+        wide = _with_weights(candidate, unrounded, packed.found)
         plain = replace(terms, search=False, by_weight=None)
         judged = compare(reference, wide, comparison.bindings, plain)
         wrong = {str(d.candidate_output): d for d in judged.divergences if graphs_differ(d)}

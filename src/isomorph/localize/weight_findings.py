@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from isomorph.core.report import Experiment, Fact, Finding, FindingEffect, Findi
 from isomorph.localize.input_search import encoded
 from isomorph.localize.output_effect import ConstantEffect, Effect
 from isomorph.localize.weight_effect import ConstantExperiment
-from isomorph.match.blocked_origins import blocked_origins
+from isomorph.match.blocked_origins import PackedOrigins, blocked_origins
 from isomorph.match.constant_difference import ConstantDifference, WeightComparison
 from isomorph.match.stored_weights import Weights
 from isomorph.match.structural_constants import Isolation
@@ -22,7 +22,6 @@ from isomorph.match.weight_differences import compared_weights
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
-    from isomorph.core.trace import Array
     from isomorph.sessions.model_handle import ModelHandle
 
 CODE = "CONSTANT_DIFFERS"
@@ -63,8 +62,8 @@ class ComparedWeights:
         return compared_weights(*self.sides)
 
     @cached_property
-    def packed_origins(self) -> Mapping[str, Array] | None:
-        """What packed weights were rounded from; None where it is not known of all of them."""
+    def packed_origins(self) -> PackedOrigins | None:
+        """What packed weights were rounded from; None where more than weights is narrow."""
         return blocked_origins(*self.sides)
 
     @property

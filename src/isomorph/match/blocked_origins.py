@@ -7,6 +7,7 @@ or of one that is symmetric about zero.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,29 +40,36 @@ def only_stored_packed(side: Weights) -> tuple[str, ...] | None:
     return tuple(found)
 
 
-def blocked_origins(reference: Weights, candidate: Weights) -> Mapping[str, Array] | None:
-    """Return the reference's numbers for every packed weight of a product, by its name.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackedOrigins:
+    """The reference's numbers for packed weights, by name, and the weights without an origin."""
 
-    None where one has no origin, or more than one: then it is not known what was rounded.
+    found: Mapping[str, Array] = field(default_factory=dict, repr=False)
+    missing: frozenset[str] = frozenset()
+
+
+def blocked_origins(reference: Weights, candidate: Weights) -> PackedOrigins | None:
+    """Return what the packed weights of products were rounded from.
+
+    A weight has none where its rounding is not fair, or where it may be that of two weights. None
+    where more is narrow than packed weights, or where they are too large to be kept.
     """
-    found: dict[str, Array] = {}
     packed = only_stored_packed(candidate)
-    if not packed:
-        return {} if packed is not None else None
-    sources = _sources(reference)
+    if packed is None:
+        return None
+    found: dict[str, Array] = {}
+    sources = _sources(reference) if packed else {}
     kept = 0
-    for blocked in blocked_weights(candidate):
+    for blocked in blocked_weights(candidate) if packed else ():
         name = blocked.weight.name
-        if name not in packed:
-            continue
-        kept += blocked.weight.size
+        kept += blocked.weight.size if name in packed else 0
         if kept > UNROUNDED_NUMBERS:
             return None
-        origin = _origin(blocked, reference, sources.get(blocked.weight.size, ()))
-        if origin is None:
-            return None
-        found[name] = origin
-    return found if found.keys() >= set(packed) else None
+        same_size = sources.get(blocked.weight.size, ())
+        origin = _origin(blocked, reference, same_size) if name in packed else None
+        if origin is not None:
+            found[name] = origin
+    return PackedOrigins(found=found, missing=frozenset(packed) - found.keys())
 
 
 def _sources(side: Weights) -> Mapping[int, list[StoredWeight]]:

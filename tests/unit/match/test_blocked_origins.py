@@ -74,4 +74,6 @@ def test_what_the_loss_hides_is_found_at_its_node():
 
 @pytest.mark.parametrize("wrong", [{"coarse": 6.0}, {"shift": 1}])
 def test_what_no_quantizer_chooses_is_no_fair_rounding(wrong):
-    assert checked(packed(**wrong)).verdict is Verdict.DIVERGENT
+    report = checked(packed(**wrong))
+    assert report.verdict is Verdict.DIVERGENT
+    assert {each.node for each in report.findings if each.code == "GUILTY_NODE"} == {"product"}
