@@ -14,6 +14,7 @@ from isomorph.diagnose.experiments import restore_experiment
 from isomorph.diagnose.parameters import attributes
 from isomorph.diagnose.reference_attributes import equal
 from isomorph.match.topology import Topology
+from isomorph.measure.precision import QUANTIZED_OPS
 
 if TYPE_CHECKING:
     from isomorph.core.execution import Execution
@@ -45,6 +46,8 @@ class Fusion:
             return
         if node_constants.unmatched(context) or context.permuted:
             return
+        if context.node.native_op.rpartition("::")[2] in QUANTIZED_OPS:
+            return  # it stands for one product of weights that are rounded
         if "::" not in context.node.native_op:
             yield from _taken_in(context)
             return

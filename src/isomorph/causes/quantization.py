@@ -14,6 +14,7 @@ from isomorph.core.report import Experiment, Fact
 from isomorph.core.stated_numbers import CLIPPED_SHARE
 from isomorph.diagnose import tensor_grids
 from isomorph.diagnose.experiments import restore_experiment
+from isomorph.diagnose.packed_weights import Reading, misread_weights
 from isomorph.diagnose.rounding_ties import rounding_places, ties
 from isomorph.kernels.quantized import limits
 from isomorph.measure.precision import QUANTIZED_OPS
@@ -31,7 +32,8 @@ class Quantization:
     Recognized where the first wrong tensor comes out of a quantizer or of quantized arithmetic
     although what goes in is right: its range cuts values off, its scale or zero point is another
     number, its scales lie along another axis, the scale of a bias is not that of the product it
-    is added to, or stored integers read through their grid are not the reference's weight.
+    is added to, or stored integers read through their grid are not the reference's weight. Weights
+    that are packed in blocks are read with other orders, zero points and axes of groups.
     """
 
     name = "quantization"
@@ -39,6 +41,10 @@ class Quantization:
 
     def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Correct one parameter after the other in the oracle; then describe what is lost."""
+        misread = [_misread(reading) for reading in misread_weights(context)]
+        if misread:
+            yield from misread
+            return
         ops = sorted({node.op for node in context.nodes} & QUANTIZED_OPS)
         rounds = ops or next(rounding_places(context), None) is not None
         if (
@@ -77,6 +83,27 @@ class Quantization:
                 fix="calibrate the quantizer again on the values it sees",
                 about=frozenset({detail}),
             )
+
+
+def _misread(reading: Reading) -> Diagnosis:
+    """What packed weights are that no rounding of the reference's gives."""
+    named = f"packed weights of {reading.node.name!r}"
+    if reading.right is None:
+        return Diagnosis(
+            cause="quantization",
+            certainty=Certainty.CONFIRMED,
+            summary=f"the {named} are no rounding of the reference's",
+            node=reading.node.name,
+            fix="quantize the reference's weight again",
+        )
+    return Diagnosis(
+        cause="quantization",
+        certainty=Certainty.EVIDENT,
+        summary=f"{reading.words} in the {named}: read otherwise, they are the reference's",
+        node=reading.node.name,
+        fix=reading.fix,
+        about=frozenset({reading.right}),
+    )
 
 
 def _no_step(context: FaultContext) -> Diagnosis | None:

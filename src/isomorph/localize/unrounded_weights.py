@@ -16,7 +16,7 @@ import numpy as np
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.localize.locate import Located, locate
-from isomorph.match.blocked_origins import PRODUCT
+from isomorph.match.blocked_origins import PRODUCT, PackedOrigins
 from isomorph.match.rounded_weights import is_narrow, narrowed
 from isomorph.measure.compare import Comparison, Terms, compare
 from isomorph.measure.precision import lower_precision, narrow_constants
@@ -24,6 +24,7 @@ from isomorph.measure.replaced_constants import ReplacedConstants
 from isomorph.measure.verdict import graphs_differ
 
 if TYPE_CHECKING:
+    from isomorph.core.model import Node
     from isomorph.core.trace import Array
     from isomorph.localize.weight_findings import ComparedWeights
     from isomorph.match.stored_weights import Weights
@@ -100,7 +101,7 @@ def compared_unrounded(
         unrounded, packed = _unrounded(weights), weights.packed_origins
         if unrounded is None or packed is None or (packed.missing and not in_part):
             return None
-        wide = _with_weights(candidate, unrounded, packed.found)
+        wide = _with_weights(candidate, unrounded, packed)
         plain = replace(terms, search=False, by_weight=None)
         judged = compare(reference, wide, comparison.bindings, plain)
         wrong = {str(d.candidate_output): d for d in judged.divergences if graphs_differ(d)}
@@ -123,8 +124,11 @@ def _only_weights(reference: EvaluatedModel, candidate: EvaluatedModel) -> bool:
     return not lower_precision(graphs[0], _widened(candidate).model.graph)
 
 
-def _widened(candidate: EvaluatedModel) -> EvaluatedModel:
-    """Return the model with all narrow float constants and packed weights declared as wide ones."""
+def _widened(candidate: EvaluatedModel, unfair: frozenset[str] = frozenset()) -> EvaluatedModel:
+    """Return the model with all narrow float constants and packed weights declared as wide ones.
+
+    The nodes of ``unfair`` weights keep the scales and zero points that they read.
+    """
     graph = candidate.model.graph
     narrow = set(narrow_constants(graph))
     constants = {
@@ -139,7 +143,7 @@ def _widened(candidate: EvaluatedModel) -> EvaluatedModel:
     nodes = tuple(
         replace(node, op="Cast")
         if node.op == "DequantizeLinear" and node.inputs[0] in narrow
-        else replace(node, op="MatMul", inputs=node.inputs[:2])
+        else _as_plain_product(node, whole=node.inputs[1] in unfair)
         if node.op == PRODUCT
         else node
         for node in graph.nodes
@@ -148,18 +152,22 @@ def _widened(candidate: EvaluatedModel) -> EvaluatedModel:
     return replace(candidate, model=replace(candidate.model, graph=wide))
 
 
+def _as_plain_product(node: Node, *, whole: bool) -> Node:
+    return replace(node, op="MatMul", inputs=node.inputs if whole else node.inputs[:2])
+
+
 def _with_weights(
-    candidate: EvaluatedModel, unrounded: Mapping[str, Array], packed: Mapping[str, Array]
+    candidate: EvaluatedModel, unrounded: Mapping[str, Array], packed: PackedOrigins
 ) -> EvaluatedModel:
     oracle = candidate.oracle()
     own = oracle.run({}, list(unrounded))
-    values = dict(packed)
+    values = dict(packed.found)
     for name, value in unrounded.items():
         stored = np.asarray(own[name])
         if stored.dtype.kind != "f":
             raise ValueError(name)
         values[name] = np.asarray(value, stored.dtype, order="C").reshape(stored.shape)
-    return _widened(candidate.evaluated_by(ReplacedConstants(oracle, values)))
+    return _widened(candidate.evaluated_by(ReplacedConstants(oracle, values)), packed.missing)
 
 
 def _unrounded(weights: ComparedWeights) -> Mapping[str, Array] | None:
