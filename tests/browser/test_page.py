@@ -396,7 +396,7 @@ def test_the_share_of_proven_nodes_stands_at_the_top(opened, divergent):
     page = opened({**divergent, "proof": json.loads(as_json(_proof(divergent)))})
     count = len(divergent["profile"]["graphs"][0]["nodes"])
     assert f"{count - 1} of {count}" in page.inner_text("#verdict #proven-share")
-    assert "x [2×3]" in page.inner_text("#proven-share")
+    assert "x [2, 3]" in page.inner_text("#proven-share")
     widths = [
         float(page.locator(f".share-bar .{each}").evaluate("one => parseFloat(one.style.width)"))
         for each in ("proven", "tested")
