@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from isomorph.core.trace import Noise
     from isomorph.oracle.executor import Executor
+    from isomorph.oracle.noise import Array
 
 K = TypeVar("K", bound=Hashable)
 
@@ -119,7 +120,7 @@ class Step(ABC, Generic[K]):
         """The declared type of a result, given what the graph declares of it."""
         return declared
 
-    def table(self, inputs: Sequence[EvalValue]) -> Any:  # noqa: ANN401
+    def table(self, inputs: Sequence[EvalValue]) -> Array | None:
         """The stored integers that the node looks up; None where it looks up none."""
         return None
 

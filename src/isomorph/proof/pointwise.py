@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from isomorph.proof.sizes import Size, any_size, tried
-from isomorph.proof.term import NoMeaningError
+from isomorph.proof.term import NoMeaningError, unknown_terms
 
 if TYPE_CHECKING:
     from isomorph.proof.term import Term
@@ -46,24 +46,16 @@ def leaf(term: Term, known: dict[int, Places | None]) -> Places:
 
 def _derived(term: Term, known: dict[int, Places | None]) -> Places | None:
     """The rows of a term as they follow from the inputs of the model; ``known`` keeps them."""
-    stack = [term]
-    while stack:
-        at = stack[-1]
-        missing = [each for each in at.inputs if each.id not in known]
-        if missing and at.id not in known:
-            stack += missing
-            continue
-        stack.pop()
-        if at.id not in known:
-            given = [known[each.id] for each in at.inputs]
-            try:
-                plain = [each for each in given if each is not None]
-                whole = len(plain) == len(given)
-                known[at.id] = (
-                    _whole_axes(at) if not at.inputs else places(at, plain) if whole else None
-                )
-            except NoMeaningError:
-                known[at.id] = None
+    for at in unknown_terms(term, known):
+        given = [known[each.id] for each in at.inputs]
+        plain = [each for each in given if each is not None]
+        try:
+            if not at.inputs:
+                known[at.id] = _whole_axes(at)
+            else:
+                known[at.id] = places(at, plain) if len(plain) == len(given) else None
+        except NoMeaningError:
+            known[at.id] = None
     return known[term.id]
 
 

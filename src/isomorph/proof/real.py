@@ -9,7 +9,7 @@ import numpy as np
 
 from isomorph.kernels.erf import erf
 from isomorph.proof.movement import moved, windows
-from isomorph.proof.term import MOVES, WHOLE_IN_FLOAT32, NoMeaningError
+from isomorph.proof.term import MOVES, WHOLE_IN_FLOAT32, NoMeaningError, unknown_terms
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -71,18 +71,7 @@ def evaluated(
 ) -> Array:
     """The value of a term in float64; ``known`` keeps what was computed."""
     known = {} if known is None else known
-    if term.id in known:
-        return known[term.id]
-    stack = [term]
-    while stack:
-        at = stack[-1]
-        missing = [each for each in at.inputs if each.id not in known]
-        if missing and at.id not in known:
-            stack += missing
-            continue
-        stack.pop()
-        if at.id in known:
-            continue
+    for at in unknown_terms(term, known):
         if at.op == "loop":
             known[at.id] = _loop(at, known, inputs)
         else:

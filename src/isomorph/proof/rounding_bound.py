@@ -14,7 +14,7 @@ from isomorph.core.stated_numbers import FUNCTION_ROUNDINGS, LEAST_SIGNIFICANCE
 from isomorph.kernels.erf import erf
 from isomorph.oracle.noise import UNIT_ROUNDOFF
 from isomorph.proof.movement import moved
-from isomorph.proof.term import MOVES
+from isomorph.proof.term import MOVES, unknown_terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -51,18 +51,10 @@ def bounded(term: Term, known: dict[int, Bounded | None]) -> Bounded | None:
 
     ``known`` keeps what was computed.
     """
-    stack = [term]
-    while stack:
-        at = stack[-1]
-        missing = [each for each in at.inputs if each.id not in known]
-        if missing and at.id not in known:
-            stack += missing
-            continue
-        stack.pop()
-        if at.id not in known:
-            given = [known[each.id] for each in at.inputs]
-            exact = [each for each in given if each is not None]
-            known[at.id] = _step(at, exact) if len(exact) == len(given) else None
+    for at in unknown_terms(term, known):
+        given = [known[each.id] for each in at.inputs]
+        exact = [each for each in given if each is not None]
+        known[at.id] = _step(at, exact) if len(exact) == len(given) else None
     return known[term.id]
 
 

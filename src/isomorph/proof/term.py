@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +77,23 @@ class Term:
         if self.read is None:
             raise NoMeaningError("a value that depends on the inputs decides a shape or an option")
         return self.read()
+
+
+def unknown_terms(term: Term, known: Container[int]) -> Iterator[Term]:
+    """Yield the term and those below it that are not ``known`` yet, each behind its inputs.
+
+    Whoever iterates makes each one known before the next.
+    """
+    stack = [term]
+    while stack:
+        at = stack[-1]
+        missing = [] if at.id in known else [each for each in at.inputs if each.id not in known]
+        if missing:
+            stack += missing
+            continue
+        stack.pop()
+        if at.id not in known:
+            yield at
 
 
 def is_function(term: Term, name: str) -> bool:

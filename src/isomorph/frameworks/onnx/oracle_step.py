@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from isomorph.frameworks.onnx.reference_ops import ReferenceNode
     from isomorph.frameworks.onnx.typed_functions import InputType
     from isomorph.oracle.executor import Executor
-    from isomorph.oracle.noise import NoiseSource
+    from isomorph.oracle.noise import Array, NoiseSource
     from isomorph.oracle.step import Read
 
 _LOOK_UPS = frozenset({"Gather", "GatherElements", "GatherND"})
@@ -68,7 +68,7 @@ class OnnxStep(Step[str]):
         )
         return call, declared
 
-    def table(self, inputs: Sequence[EvalValue]) -> Any:  # noqa: ANN401
+    def table(self, inputs: Sequence[EvalValue]) -> Array | None:
         """The stored integers that the node looks up; None where it looks up none."""
         held = inputs[0] if self.op in _LOOK_UPS else ABSENT
         integers = held.constant and getattr(held.data, "dtype", np.dtype(float)).kind in "iu"
