@@ -15,7 +15,7 @@ import numpy as np
 from isomorph.core.fault_context import Detail
 from isomorph.core.stated_numbers import OPERATION_ROUNDINGS
 from isomorph.diagnose import node_constants
-from isomorph.kernels.quantized import unpacked
+from isomorph.match.blocked_weights import PRODUCT, packed_product
 from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
 
-PRODUCT = "MatMulNBits"
 _SHIFTS = (-1, 1, -8, 8)
 """Zero points that are one off, or those of signed for unsigned fields."""
 
@@ -95,28 +94,17 @@ def _explains(reading: Reading, stored: Reading, expected: Array, before: Array)
 
 def _stored(context: FaultContext, node: Node) -> Reading | None:
     """The weights as the node reads them."""
-    given, graph = node.attributes, context.candidate
-    bits, block = int(given.get("bits", 4)), int(given.get("block_size", 0) or 0)
-    packed, scales = (context.constant(graph, node.input(place)) for place in (1, 2))
-    if packed is None or scales is None or not block or 8 % bits or node.input(4):
+    graph = context.candidate
+    found = packed_product(node, lambda place: context.constant(graph, node.input(place)))
+    if found is None:
         return None
-    rows, inner = int(given["N"]), int(given["K"])
-    blocks = -(-inner // block)
-    zeros = np.full((rows, blocks), float(2 ** (bits - 1)))
-    if node.input(3):
-        stated = context.constant(graph, node.input(3))
-        if stated is None:
-            return None
-        if stated.dtype == np.uint8:
-            stated = unpacked(stated.reshape(rows, -1), bits)[:, :blocks]
-        zeros = np.asarray(stated, np.float64).reshape(rows, blocks)
     return Reading(
         node=node,
-        fields=unpacked(packed.reshape(rows, -1), bits)[:, :inner].astype(np.int64),
-        zeros=zeros,
-        scales=np.asarray(scales, np.float64).reshape(rows, blocks),
-        block=block,
-        most=2**bits - 1,
+        fields=found.fields[:, : int(node.attributes["K"])],
+        zeros=found.zeros,
+        scales=found.scales,
+        block=found.block,
+        most=2**found.bits - 1,
         scale_dtype=graph.constants[node.input(2)].dtype,
     )
 

@@ -16,7 +16,8 @@ import numpy as np
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.localize.locate import Located, locate
-from isomorph.match.blocked_origins import PRODUCT, PackedOrigins
+from isomorph.match.blocked_origins import PackedOrigins
+from isomorph.match.blocked_weights import PRODUCT
 from isomorph.match.rounded_weights import is_narrow, narrowed
 from isomorph.measure.compare import Comparison, Terms, compare
 from isomorph.measure.precision import lower_precision, narrow_constants

@@ -13,8 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.limits import UNROUNDED_NUMBERS
+from isomorph.core.stated_numbers import OPERATION_ROUNDINGS
 from isomorph.match.arranged_weights import agreeing_arrangements
-from isomorph.match.blocked_weights import BlockedWeight, blocked_weights, compare_blocked
+from isomorph.match.blocked_weights import (
+    PRODUCT,
+    BlockedWeight,
+    blocked_weights,
+    compare_blocked,
+)
 from isomorph.match.element_bounds import Source
 from isomorph.match.rounded_weights import same_in_float32
 from isomorph.oracle.noise import unit_roundoff
@@ -24,9 +30,6 @@ if TYPE_CHECKING:
 
     from isomorph.core.trace import Array
     from isomorph.match.stored_weights import StoredWeight, Weights
-
-PRODUCT = "MatMulNBits"
-"""The operator whose packed weights a run multiplies as the real numbers that they stand for."""
 
 
 def only_stored_packed(side: Weights) -> tuple[str, ...] | None:
@@ -109,7 +112,7 @@ def _fine_enough(blocked: BlockedWeight, expected: Array) -> bool:
     low, high = blocked.ends
     last = max((high - low + 1) // 2 - 1, 1)
     largest = _per_block(np.abs(expected), blocked)
-    limit = largest / last * (1.0 + 4.0 * unit_roundoff(_scale_dtype(blocked)))
+    limit = largest / last * (1.0 + OPERATION_ROUNDINGS * unit_roundoff(_scale_dtype(blocked)))
     return bool(np.all((blocked.sizes <= limit) | (largest == 0.0)))
 
 

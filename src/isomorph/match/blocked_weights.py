@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.match.stored_weights import StoredWeight, Weights
 
+PRODUCT = "MatMulNBits"
+"""The operator whose packed weights a run multiplies as the real numbers that they stand for."""
+
 Store = Callable[["Array"], "Array"]
 """Makes the stored array out of real numbers in the shape of the weight."""
 
@@ -234,41 +237,71 @@ def _dequantized(side: Weights, node: Node) -> BlockedWeight | None:
     )
 
 
-def _product(side: Weights, node: Node) -> BlockedWeight | None:
-    """The packed operand of a MatMulNBits, as the matrix of its rows N and columns K."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackedProduct:
+    """What a MatMulNBits reads: a field for each weight, a zero point and a scale for each block.
+
+    Rows are those of the outputs.
+    """
+
+    fields: Array = field(repr=False)
+    zeros: Array = field(repr=False)
+    scales: Array = field(repr=False)
+    block: int
+    bits: int
+
+
+def packed_product(node: Node, read: Callable[[int], Array | None]) -> PackedProduct | None:
+    """The packed operand of a node; ``read`` gives the stored array at a place."""
     given = node.attributes
     bits, block = int(given.get("bits", 4)), int(given.get("block_size", 0) or 0)
-    stored, scales, zeros = (_array(side, node, place) for place in (1, 2, 3))
+    stored, scales, zeros = (read(place) for place in (1, 2, 3))
     if 8 % bits or not block or stored is None or scales is None or not _absent(node, 4):
         return None
     rows, inner = int(given["N"]), int(given["K"])
     blocks = -(-inner // block)
-    weight = _weight(side, node, 1, (rows, inner))
-    if weight is None or (zeros is None and not _absent(node, 3)):
-        return None
-    if zeros is not None and zeros.dtype == np.uint8:
+    if zeros is None:
+        if not _absent(node, 3):
+            return None
+        zeros = np.full((rows, blocks), float(2 ** (bits - 1)))
+    elif zeros.dtype == np.uint8:
         zeros = unpacked(zeros.reshape(rows, -1), bits)[:, :blocks]
-    which, packed = np.arange(inner) // block, stored.reshape(rows, -1)
-    fields = unpacked(packed, bits).astype(np.int64)
+    return PackedProduct(
+        fields=unpacked(stored.reshape(rows, -1), bits).astype(np.int64),
+        zeros=np.asarray(zeros, np.float64).reshape(rows, blocks),
+        scales=np.asarray(scales, np.float64).reshape(rows, blocks),
+        block=block,
+        bits=bits,
+    )
+
+
+def _product(side: Weights, node: Node) -> BlockedWeight | None:
+    """The packed operand of a MatMulNBits, as the matrix of its rows N and columns K."""
+    found = packed_product(node, lambda place: _array(side, node, place))
+    if found is None:
+        return None
+    rows, inner = int(node.attributes["N"]), int(node.attributes["K"])
+    weight = _weight(side, node, 1, (rows, inner))
+    stored = side.graph.constants[node.inputs[1]].shape
+    if weight is None:
+        return None
+    which = np.arange(inner) // found.block
 
     def pack(whole: Array) -> Array:
-        filled = fields.copy()
+        filled = found.fields.copy()
         filled[:, :inner] = whole
-        return _packed(filled, bits).reshape(stored.shape)
+        return _packed(filled, found.bits).reshape(stored)
 
     return BlockedWeight(
         weight=weight,
-        block=block,
+        block=found.block,
         scale_dtype=side.graph.constants[node.inputs[2]].dtype,
-        integers=fields[:, :inner],
-        zeros=_spread(
-            None if zeros is None else zeros.reshape(rows, blocks),
-            which, 1, (rows, inner), 2 ** (bits - 1),
-        ),
-        steps=_spread(scales.reshape(rows, blocks), which, 1, (rows, inner), 0),
-        ends=(0, 2**bits - 1),
+        integers=found.fields[:, :inner],
+        zeros=found.zeros.take(which, axis=1),
+        steps=found.scales.take(which, axis=1),
+        ends=(0, 2**found.bits - 1),
         pack=pack,
-    )  # fmt: skip
+    )
 
 
 def _table(side: Weights, node: Node) -> BlockedWeight | None:
@@ -320,6 +353,6 @@ def _packed(fields: Array, bits: int) -> Array:
 
 _DECODERS: Mapping[str, Callable[[Weights, Node], BlockedWeight | None]] = {
     "DequantizeLinear": _dequantized,
-    "MatMulNBits": _product,
+    PRODUCT: _product,
     "GatherBlockQuantized": _table,
 }
