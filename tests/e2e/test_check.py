@@ -5,6 +5,7 @@ import json
 import numpy as np
 import onnx
 import pytest
+import torch
 
 import isomorph
 from alterations import edited, norm_with_epsilon, rounded_weight, swapped_outputs
@@ -135,3 +136,15 @@ def test_in_process_gives_the_same_numbers(pair):
     assert here.outputs == apart.outputs
     assert {e.isolation for e in here.environments.values()} == {"none"}
     assert {e.isolation for e in apart.environments.values()} == {"process"}
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+def test_a_live_module_in_this_process_is_followed_with_arrays(tmp_path, by_name):
+    module = torch.nn.Sequential(torch.nn.Linear(4, 3)).eval()
+    x = np.ones((2, 4), np.float32)
+    program = torch.export.export(module, (torch.from_numpy(x),))
+    torch.export.save(program, tmp_path / "live.pt2")
+    given = {"input": x} if by_name else (x,)
+    report = isomorph.check(module, tmp_path / "live.pt2", inputs=given, in_process=True)
+    assert report.verdict == "equivalent"
+    assert report.inputs[0].origin == "given"

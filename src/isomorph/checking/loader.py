@@ -22,7 +22,7 @@ from isomorph.inputs.generate import SAMPLES, generate
 from isomorph.sessions.memory_estimate import readable, refuse_without_space
 from isomorph.sessions.model_handle import ModelHandle, chosen_runtime, with_notes
 from isomorph.store.format_detection import identify, model_path, source_kind, suffix_note
-from isomorph.store.input_files import UNNAMED, read_arrays
+from isomorph.store.input_files import UNNAMED, read_arrays, write_arrays
 from isomorph.store.trace_files import is_record, read_record
 from isomorph.store.traces import is_trace, read
 
@@ -180,13 +180,25 @@ class Loader:
     def _load_live(self, source: Any) -> Model:  # noqa: ANN401
         framework = _framework_of(source)
         if self.host.isolation == "none":
-            return self.host.load(source, framework, self.options)
+            return self.host.load(source, framework, self._options_with_inputs())
+        folder = self._new_folder()
+        path = registry.framework(framework).hand_over(source, self.arrays or {}, folder)
+        return self.host.load(str(path), framework, self.options)
+
+    def _options_with_inputs(self) -> Mapping[str, str]:
+        """The options with a file of inputs that were given as arrays: loading reads a file."""
+        if self.arrays is None or "inputs" in self.options:
+            return self.options
+        path = self._new_folder() / "inputs.safetensors"
+        write_arrays(path, self.arrays)
+        return {**self.options, "inputs": str(path)}
+
+    def _new_folder(self) -> Path:
         if self._folder is None:
             self._folder = TemporaryDirectory(prefix="isomorph-")
         folder = Path(self._folder.name) / str(len(list(Path(self._folder.name).iterdir())))
         folder.mkdir()
-        path = registry.framework(framework).hand_over(source, self.arrays or {}, folder)
-        return self.host.load(str(path), framework, self.options)
+        return folder
 
 
 def _refuse_unknown_side(key: str) -> None:
