@@ -11,6 +11,7 @@ from isomorph.api.environment import load_options, open_loader, sample_set, trus
 from isomorph.api.option_keywords import with_keywords
 from isomorph.api.options import ConvertOptions, RuntimeOptions
 from isomorph.api.ranges import stated_ranges
+from isomorph.core.budgets import stated_budgets
 
 if TYPE_CHECKING:
     from isomorph.api.option_keywords import ConvertKeywords
@@ -24,6 +25,8 @@ def convert(
     *,
     to: str | None = None,
     quantize: str | None = None,
+    precision: str | None = None,
+    budget: Mapping[str, float] | float | None = None,
     data: str | Path | None = None,
     via: Sequence[str] = (),
     repair: bool = False,
@@ -40,7 +43,8 @@ def convert(
 
     The format is ``to``, or that of the suffix of ``target``. Routes are tried until one is
     proven; ``via`` names formats or converters on the way. ``data`` calibrates int8 and is what
-    the proof is made on. The model is written to ``target`` only if it is proven (or with
+    the proof is made on. ``precision`` keeps the fewest nodes in float32 with which the result is
+    within the loss that its type explains, or within ``budget``. The model is written to ``target`` only if it is proven (or with
     ``keep``), and the report beside it either way.
     """
     from isomorph.checking.config import CheckConfig
@@ -54,10 +58,13 @@ def convert(
     samples = sample_set(data, inputs, memory=limits.memory)
     recorded = {"data": data, "inputs": inputs, "dims": dims, "sizes": sizes, "seed": seed}
     recorded |= {"state": state, "memory": limits.memory, "timeout": limits.timeout}
+    budgets = stated_budgets(budget)
+    recorded |= {"budget": budgets}
     request = conversion_request(
         target,
         to=to,
         width=quantize,
+        precision=precision,
         via=via,
         opset=options.opset,
         ranges=stated_ranges(options.ranges),
@@ -70,6 +77,7 @@ def convert(
     config = CheckConfig(
         dims=dims or {},
         sizes=sizes,
+        budgets=budgets,
         seed=seed,
         data=samples,
         trusted=trusted_names(source, trust=trust),
@@ -100,15 +108,18 @@ def routes(
     *,
     to: str | None = None,
     quantize: str | None = None,
+    precision: str | None = None,
     via: Sequence[str] = (),
     trust: bool = False,
 ) -> list[Route]:
     """The ways from a model to a target, the best first; nothing is converted."""
     from isomorph.conversion.deliver import conversion_request
+    from isomorph.conversion.plan import keeping_nodes
     from isomorph.conversion.plan import routes as planned
     from isomorph.store.format_detection import identify, model_path, source_kind
 
-    request = conversion_request(target, to=to, width=quantize, via=via)
+    request = conversion_request(target, to=to, width=quantize, precision=precision, via=via)
     factory = source_kind(str(source)) == "factory"
     framework = "pytorch" if factory else identify(model_path(Path(source)))
-    return planned(framework, request.target, request.width, request.via)
+    found = planned(framework, request.target, request.width, request.via)
+    return keeping_nodes(found, request.width) if request.fewest_float32 else found

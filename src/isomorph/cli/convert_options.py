@@ -12,6 +12,14 @@ To = Annotated[
     str | None,
     Option("--to", metavar="FORMAT", help="The target, if the suffix of DST does not name it."),
 ]
+Precision = Annotated[
+    str | None,
+    Option(
+        "--precision",
+        metavar="TYPE",
+        help="float16, with the fewest nodes in float32 that the loss or --budget needs.",
+    ),
+]
 CalibrationData = Annotated[
     Path | None,
     Option("--data", help="Real samples: they calibrate int8, and the proof is made on them."),

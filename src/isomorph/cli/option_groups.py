@@ -133,6 +133,7 @@ class TargetFlags(Flags):
 
     to: convert_options.To = None
     quantize: cli_options.Quantize = None
+    precision: convert_options.Precision = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,6 +141,7 @@ class RouteFlags(Flags):
     """How a conversion is made."""
 
     data: convert_options.CalibrationData = None
+    budget: cli_options.Budget = None
     via: convert_options.Via = None
     opset: convert_options.Opset = None
     range_words: convert_options.ConvertRange = None

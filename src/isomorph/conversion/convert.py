@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isomorph.conversion.plan import routes
+from isomorph.conversion.plan import keeping_nodes, routes
 from isomorph.conversion.steps import RouteRunner, Stop
 from isomorph.core.conversion import AS_IS, Conversion, Hop, HopStatus, Route
 from isomorph.core.divergence import Verdict
@@ -44,6 +44,8 @@ class ConversionRequest:
     opset: int | None = None
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """The ranges of inputs; nodes that may leave float16 within them stay in float32."""
+    fewest_float32: bool = False
+    """Keep the fewest nodes in float32 with which the result is within its target."""
     repair: bool = False
     keep: bool = False
     """Write the model even where it is not proven."""
@@ -68,6 +70,8 @@ def convert(
         else request.via
     )
     planned = routes(first.model.framework, request.target, request.width, via)
+    if request.fewest_float32:
+        planned = keeping_nodes(planned, request.width)
     possible = [route for route in planned if not route.missing]
     if not possible:
         raise UsageError(
@@ -85,6 +89,7 @@ def convert(
         check_options=check_options,
         options={**request.options, **({"opset": str(request.opset)} if request.opset else {})},
         ranges=request.ranges,
+        fewest_float32=request.fewest_float32,
         repair=request.repair,
         name=_stem(request),
     )
@@ -184,7 +189,8 @@ def _delivered(last: Stop, request: ConversionRequest) -> str:
 def _repeat(source: str, request: ConversionRequest, chosen: Sequence[Hop]) -> str:
     words = ["isomorph", "convert", source, str(request.output), "--to", request.target]
     words += ["--via", ",".join(hop.step.converter for hop in chosen)]
-    words += ["--quantize", request.width] if request.width != AS_IS else []
+    width = "--precision" if request.fewest_float32 else "--quantize"
+    words += [width, request.width] if request.width != AS_IS else []
     words += ["--opset", str(request.opset)] if request.opset else []
     for name, (low, high) in request.ranges.items():
         words += ["--range", f"{name}={low!r}:{high!r}" if name else f"{low!r}:{high!r}"]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.conversion_limits import NARROW_SAMPLES
 from isomorph.core.errors import UsageError
 from isomorph.core.limits import CALIBRATION_SAMPLES
 from isomorph.inputs import feeds as feeding
@@ -43,6 +44,21 @@ class SampleSource:
     def write_example(self, model: Model, folder: Path) -> str:
         """The example for ``model``, which may have other names and sizes; its file."""
         return str(_write(folder / "example.npz", next(self._fitted(model, self.example()))))
+
+    def measured_on(self, model: Model) -> list[Mapping[str, Array]]:
+        """The inputs for ``model`` on which numbers beyond a narrow type are looked for."""
+        return list(NARROW_SAMPLES.first(self._measured_on(model)))
+
+    def _measured_on(self, model: Model) -> Iterator[Mapping[str, Array]]:
+        if self.data is not None:
+            for drawn in self.data.samples(self.first.graph.inputs, self.dims):
+                yield from self._fitted(model, drawn.sample.feeds)
+        elif self.given is not None:
+            yield from self._fitted(model, self.given.feeds)
+        else:
+            for sample in SAMPLES:
+                feeds = generate(self.first.graph, self.dims, sample=sample, seed=self.seed)
+                yield from self._fitted(model, feeds)
 
     def write_samples(self, model: Model, folder: Path) -> tuple[str, ...]:
         """Calibration for ``model``; without a test set there is none."""

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.conversion.convert import ConversionRequest
-from isomorph.conversion.plan import formats
-from isomorph.core.conversion import AS_IS
+from isomorph.conversion.plan import formats, refuse_bfloat16
+from isomorph.core.conversion import AS_IS, PRECISIONS
 from isomorph.core.errors import UsageError
 from isomorph.store.atomic import new_file, refuse_link
 from isomorph.store.targets import check_target, refuse_overwriting
@@ -27,6 +27,7 @@ def conversion_request(
     to: str | None,
     width: str | None,
     via: Sequence[str],
+    precision: str | None = None,
     opset: int | None = None,
     ranges: Mapping[str, tuple[float, float]] | None = None,
     repair: bool = False,
@@ -36,10 +37,12 @@ def conversion_request(
 ) -> ConversionRequest:
     """The validated request; ``check_options`` are repeated in the command that repeats it."""
     path = Path(target)
+    _refuse_precision(precision, width)
     return ConversionRequest(
         target=to or _format(path),
         output=path,
-        width=width or AS_IS,
+        width=precision or width or AS_IS,
+        fewest_float32=precision is not None,
         via=tuple(via),
         opset=opset,
         ranges=ranges or {},
@@ -49,6 +52,23 @@ def conversion_request(
         words=tuple(_repeated_options(check_options or {}))
         + (("--trust",) if (options or {}).get("trust") else ()),
     )
+
+
+def _refuse_precision(precision: str | None, width: str | None) -> None:
+    if precision is not None and precision not in PRECISIONS:
+        raise UsageError(
+            "BAD_OPTION",
+            f"--precision {precision!r} is not known",
+            why=f"known: {', '.join(PRECISIONS)}",
+        )
+    if precision is not None and width is not None:
+        raise UsageError(
+            "BAD_OPTION",
+            "--precision and --quantize both state the type",
+            why="--precision keeps the fewest nodes in float32, --quantize none",
+            fix="leave one of them out",
+        )
+    refuse_bfloat16(precision)
 
 
 def _format(path: Path) -> str:
@@ -70,6 +90,8 @@ def _repeated_options(options: Mapping[str, Any]) -> list[str]:
     for name in ("data", "inputs", "state", "memory", "timeout"):
         if isinstance(options.get(name), (str, Path, int, float)):
             words += [f"--{name}", str(options[name])]
+    for output, budget in (options.get("budget") or {}).items():
+        words += ["--budget", f"{output}={budget!r}" if output else repr(budget)]
     for axis, size in (options.get("dims") or {}).items():
         words += ["--dim", f"{axis}={size}"]
     for axis, sizes in (options.get("sizes") or {}).items():

@@ -9,7 +9,7 @@ from isomorph import registry
 from isomorph.core.conversion import AS_IS, WIDTHS, Route, Step
 from isomorph.core.errors import UsageError
 from isomorph.core.limits import ROUTE_STEPS
-from isomorph.core.protocols import Converter
+from isomorph.core.protocols import Converter, KeepsNodesWide
 
 
 def routes(source: str, target: str, width: str = AS_IS, via: Sequence[str] = ()) -> list[Route]:
@@ -36,6 +36,36 @@ def routes(source: str, target: str, width: str = AS_IS, via: Sequence[str] = ()
         found,
         key=lambda route: (len(route.steps), sum(ranks[step.converter] for step in route.steps)),
     )
+
+
+def keeping_nodes(planned: Sequence[Route], width: str) -> list[Route]:
+    """The routes whose last converter can leave single nodes in float32."""
+    found = []
+    for route in planned:
+        last = registry.converter(route.steps[-1].converter)
+        if isinstance(last, KeepsNodesWide) and width in last.keeps_nodes:
+            found.append(route)
+    if not found:
+        raise UsageError(
+            "NO_ROUTE",
+            f"no converter to {planned[0].steps[-1].target} keeps single nodes in float32",
+            why=f"--precision {width} chooses such nodes",
+            fix=f"narrow all nodes: --quantize {width}",
+        )
+    return found
+
+
+def refuse_bfloat16(precision: str | None) -> None:
+    """Raise for bfloat16: nothing here could run such a file, and what is not run is not proven."""
+    if precision == "bfloat16":
+        raise UsageError(
+            "NO_ROUTE",
+            "no converter writes bfloat16",
+            why="ONNX Runtime has no bfloat16 kernels on the CPU for MatMul, Conv or Add, so the "
+            "file could be neither run nor proven",
+            fix="measure it in PyTorch: isomorph check MODEL MODEL --set candidate.dtype=bfloat16; "
+            "or convert with --precision float16",
+        )
 
 
 _Path = tuple[tuple[Converter, str], ...]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,10 +14,12 @@ from isomorph.checking import check as checking
 from isomorph.conversion.converter_samples import SampleSource
 from isomorph.conversion.converter_worker import Attempt, ConverterWorker, trouble_of
 from isomorph.conversion.cpu_support import scope
+from isomorph.conversion.float32_nodes import Float32Search, has_reals, kept_operators
 from isomorph.conversion.lost_metadata import losses
 from isomorph.core.conversion import (
     AS_IS,
     KEEP_FLOAT32,
+    PRECISIONS,
     Hop,
     HopStatus,
     Order,
@@ -27,7 +30,11 @@ from isomorph.core.conversion import (
 )
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
+from isomorph.core.escaping import counted
+from isomorph.core.limits import noted_limits
 from isomorph.core.protocols import ProvenByRuntime
+from isomorph.core.report import Skipped
+from isomorph.measure import overflow
 from isomorph.repair.deliver import write_repair
 from isomorph.sessions.in_process import can_patch
 
@@ -89,6 +96,8 @@ class RouteRunner:
     """Further options for single converters."""
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """The ranges of inputs, within which nodes must be safe that become float16."""
+    fewest_float32: bool = False
+    """Whether to search for the fewest nodes that must stay in float32."""
     repair: bool = False
     name: str = "model"
     given: Sample | None = None
@@ -113,7 +122,9 @@ class RouteRunner:
         """The last of these steps, made from where the one before it led."""
         key = tuple(steps)
         if key not in self._done:
-            self._done[key] = self._hop(origin, steps[-1])
+            searched = self.fewest_float32 and steps[-1].width in PRECISIONS
+            make = self._narrowest if searched else self._hop
+            self._done[key] = make(origin, steps[-1])
         return self._done[key]
 
     def follow(self, route: Route) -> list[Stop]:
@@ -131,7 +142,51 @@ class RouteRunner:
         """All that were made, in their order."""
         return tuple(stop.hop for stop in self._done.values() if stop.hop is not None)
 
-    def _hop(self, origin: Stop, step: Step) -> Stop:
+    def _narrowest(self, origin: Stop, step: Step) -> Stop:
+        """The step with the fewest nodes in float32 whose result is proven."""
+        handle = self.loader.open("candidate", origin.location)
+        with noted_limits() as noted:
+            search = Float32Search(
+                graph=handle.model.graph,
+                session=handle.oracle(),
+                samples=self._supply.measured_on(handle.model),
+                dtype=step.width,
+                accepts=partial(self._accepts, origin, step),
+            )
+            proposed = search.sets()
+        skipped = tuple(Skipped(what=each.left_out, why=each.why) for each in noted)
+        for kept in proposed:
+            stop = self._hop(origin, step, [each.node for each in kept])
+            if stop.made.usable:
+                break
+        kept += kept_operators(handle.model.graph, stop.model.graph, kept)
+        count = sum(has_reals(handle.model.graph, node) for node in handle.model.graph.nodes)
+        hop = replace(stop.made, kept=kept, narrowable=count, skipped=skipped)
+        return replace(stop, hop=hop)
+
+    def _accepts(self, origin: Stop, step: Step, names: Sequence[str]) -> bool:
+        """Whether the result with these nodes in float32 is within the target, on every sample.
+
+        A number that the type cannot hold is refused even where this runtime computes wider.
+        """
+        self._report_progress(step, None, names)
+        options = replace(
+            self.check_options, locate=False, look_into_loss=False, align=False, quantization=False
+        )
+        for workaround in (None, *self._workarounds(step)):
+            attempt = self._attempt(origin, step, workaround, names)
+            if attempt.trouble is not None:
+                continue
+            try:
+                right = self._open_result(origin, step, attempt.path)
+                report = checking.check_pair(self.first, right, self.given, options)
+            except IsomorphError:
+                continue
+            hidden = any(each.code == overflow.CODE for each in report.findings)
+            return report.verdict.exit_code == 0 and not hidden
+        return False
+
+    def _hop(self, origin: Stop, step: Step, keep: Sequence[str] = ()) -> Stop:
         """Try the step with every known workaround in turn, until a result is proven.
 
         Where one came out that is divergent, only those workarounds are left that help against it.
@@ -147,7 +202,7 @@ class RouteRunner:
                 continue
             used = (workaround,) if workaround is not None else ()
             self._report_progress(step, workaround)
-            attempt = self._attempt(origin, step, workaround)
+            attempt = self._attempt(origin, step, workaround, keep)
             if attempt.trouble is None:
                 stop = self._judged(origin, step, attempt, used, started)
             else:
@@ -172,11 +227,17 @@ class RouteRunner:
             if all(stated.get(key, value) == value for key, value in workaround.options.items())
         )
 
-    def _attempt(self, origin: Stop, step: Step, workaround: Workaround | None) -> Attempt:
-        folder = self.converter_worker.folder("inputs")
+    def _attempt(
+        self, origin: Stop, step: Step, workaround: Workaround | None, keep: Sequence[str] = ()
+    ) -> Attempt:
+        folder, notes = self.converter_worker.folder("inputs"), tuple[str, ...]()
         options = {**self._options(step), **(workaround.options if workaround is not None else {})}
         if self.ranges and step.width == "float16":
-            options[KEEP_FLOAT32] = "\n".join(self._unsafe_nodes(origin))
+            unsafe = self._unsafe_nodes(origin)
+            keep = tuple(dict.fromkeys((*keep, *unsafe)))
+            notes = (f"not proven to stay within float16, kept in float32: {', '.join(unsafe)}",)
+        if keep:
+            options[KEEP_FLOAT32] = "\n".join(keep)
         try:
             order = Order(
                 source=origin.location,
@@ -193,7 +254,8 @@ class RouteRunner:
         except IsomorphError as error:
             return Attempt(path=folder, trouble=trouble_of(error))
         suffix = registry.converter(step.converter).suffix
-        return self.converter_worker.make(step, origin.location, order, f"{self.name}{suffix}")
+        made = self.converter_worker.make(step, origin.location, order, f"{self.name}{suffix}")
+        return replace(made, notes=(*made.notes, *notes))
 
     def _unsafe_nodes(self, origin: Stop) -> tuple[str, ...]:
         """The nodes of a model that are not proven to stay within float16."""
@@ -316,10 +378,13 @@ class RouteRunner:
         here = origin or Stop(location="", model=self.first.model)
         return Stop(location=here.location, model=here.model, hop=hop)
 
-    def _report_progress(self, step: Step, workaround: Workaround | None) -> None:
+    def _report_progress(
+        self, step: Step, workaround: Workaround | None, keep: Sequence[str] = ()
+    ) -> None:
         if self.check_options.on_progress is not None:
             width = f", {step.width}" if step.width != AS_IS else ""
             again = f", again: {workaround.name}" if workaround is not None else ""
+            again += f", {counted(len(keep), 'node')} in float32" if keep else ""
             self.check_options.on_progress(
                 f"convert: {step.source} → {step.target}{width}{again}", step.converter
             )

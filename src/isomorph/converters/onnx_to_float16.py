@@ -11,6 +11,9 @@ from isomorph.core.lazy import require
 _QUANTIZERS = ("QuantizeLinear", "DequantizeLinear")
 """Their scales must be float32 before opset 19, and the converter narrows them all the same."""
 
+_LEAST, _LARGEST = 5.96e-08, 65504.0
+"""The ends of float16, as the converter takes them."""
+
 
 def remove_round_trips(model: Any, onnx: Any) -> None:  # noqa: ANN401
     """Connect nodes in float32 directly that the converter separates by a cast to float16 and back.
@@ -49,6 +52,7 @@ class OnnxToFloat16:
     name = "onnx_to_float16"
     source, target, suffix = "onnx", "onnx", ".onnx"
     widths = frozenset({"float16"})
+    keeps_nodes = frozenset({"float16"})
     packages = ("onnx", "onnxruntime")
     install = "pip install isomorph"
     worker = "onnx"
@@ -76,10 +80,19 @@ class OnnxToFloat16:
             convert_float_to_float16,
         )
 
+        from isomorph.frameworks.onnx.describe import node_names
+
         kept = _QUANTIZERS if order.options.get("quantizers") == "keep" else ()
         wide = [name for name in order.options.get(KEEP_FLOAT32, "").split("\n") if name]
+        model = onnx.load(order.source)
+        for node, name in zip(model.graph.node, node_names(model.graph), strict=True):
+            # The nodes to keep are told by name, and a file may have nodes without one.
+            node.name = name
         narrow = convert_float_to_float16(
-            onnx.load(order.source),
+            model,
+            # Other releases clip at 1e4 what the type holds.
+            min_positive_val=_LEAST,
+            max_finite_val=_LARGEST,
             keep_io_types=True,
             disable_shape_infer=order.options.get("infer") == "no",
             op_block_list=[*DEFAULT_OP_BLOCK_LIST, *kept],
@@ -88,7 +101,4 @@ class OnnxToFloat16:
         if wide:
             remove_round_trips(narrow, onnx)
         onnx.save(narrow, order.target)
-        notes = ["inputs and outputs stay in float32"]
-        if wide:
-            notes.append(f"not proven to stay within float16, kept in float32: {', '.join(wide)}")
-        return notes
+        return ["inputs and outputs stay in float32"]

@@ -19,6 +19,9 @@ AS_IS = ""
 KEEP_FLOAT32 = "keep_float32"
 """The option that names nodes which stay in float32, one in each line."""
 
+PRECISIONS = ("float16", "bfloat16")
+"""The words of ``--precision``."""
+
 WIDTHS = ("float16", "dynamic", "int8", "int16x8")
 """The words of ``--quantize``."""
 
@@ -108,13 +111,45 @@ class HopStatus(StrEnum):
     """No model came out."""
 
 
+class KeptReason(StrEnum):
+    """Why a node of a narrow model stays in float32."""
+
+    OVERFLOW = "overflow"
+    """It makes a number beyond the type."""
+    READS_OVERFLOW = "reads_overflow"
+    """It reads a tensor with a number beyond the type."""
+    CONSTANT = "constant"
+    """It reads a stored number beyond the type."""
+    ROUNDING = "rounding"
+    """Its rounding is a large share of the loss."""
+    OPERATOR = "operator"
+    """The converter keeps every node of this operator."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptNode:
+    """A node of a narrow model that stays in float32.
+
+    ``value`` is the number of ``tensor`` that is farthest from zero on the inputs tried. ``share``
+    is the part of the squared loss that the rounding of this node alone causes.
+    """
+
+    node: str
+    op: str
+    reason: KeptReason
+    tensor: str | None = None
+    value: float | None = None
+    share: float | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hop:
     """One conversion that was tried.
 
     ``report`` is the check of its result against the *first* model. ``lost`` is what did not
     survive. ``cpus`` states on which CPUs products of bytes in the result are exact; None where
-    it has none.
+    it has none. ``kept`` are the nodes that a search for the narrowest model left in float32, of
+    ``narrowable`` ones; None where nothing was searched for.
     """
 
     step: Step
@@ -127,6 +162,10 @@ class Hop:
     report: Report | None = None
     patches: tuple[str, ...] = ()
     cpus: CpuScope | None = None
+    kept: tuple[KeptNode, ...] = ()
+    narrowable: int | None = None
+    skipped: tuple[Skipped, ...] = ()
+    """What the search for nodes to keep left out."""
 
     @property
     def usable(self) -> bool:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from isomorph.core.conversion import AS_IS, HopStatus
+from isomorph.core.conversion import AS_IS, HopStatus, KeptReason
 from isomorph.core.cpu import CpuScope
 from isomorph.core.report import FindingEffect
 
 if TYPE_CHECKING:
-    from isomorph.core.conversion import Conversion, Hop, HopStatus, Route
+    from isomorph.core.conversion import Conversion, Hop, KeptNode, Route
     from isomorph.core.divergence import Divergence
     from isomorph.core.report import Finding, Report
 
 _MOST_FINDINGS = 3
+_MOST_KEPT = 24
 _MOST_ALTERNATIVES = 6
 _MOST_CHARACTERS = 320
 _HOLDS = {
@@ -92,6 +93,7 @@ def _hop_lines(word: str, hop: Hop) -> Iterator[str]:
     if hop.status != HopStatus.FAILED:
         yield from (f"  with    {workaround.description}" for workaround in hop.workarounds)
     yield from (f"  patch   {patch}" for patch in hop.patches)
+    yield from _kept_lines(hop)
     if hop.cpus is not None:
         yield f"  holds   {_HOLDS[hop.cpus]}"
     if hop.trouble is not None:
@@ -106,6 +108,30 @@ def _hop_lines(word: str, hop: Hop) -> Iterator[str]:
             yield f"  tried   {', '.join(each.name for each in hop.workarounds)}, to no avail"
     if hop.report is not None:
         yield from _measured(hop.report)
+
+
+def _kept_lines(hop: Hop) -> Iterator[str]:
+    """The nodes that stay in float32, each with the reason."""
+    if hop.narrowable is None:
+        return
+    yield f"  float32 {len(hop.kept)} of {hop.narrowable} nodes stay in float32"
+    for each in hop.kept[:_MOST_KEPT]:
+        yield f"  kept    {each.node} ({each.op}): {_why_kept(each, hop.step.width)}"
+    if len(hop.kept) > _MOST_KEPT:
+        yield f"  kept    … and {len(hop.kept) - _MOST_KEPT} more; the report has all"
+    yield from (f"  skipped {each.what}: {each.why}" for each in hop.skipped)
+
+
+def _why_kept(kept: KeptNode, width: str) -> str:
+    value = f"{kept.value:.4g}" if kept.value is not None else "unknown"
+    share = f"{kept.share:.1%}" if kept.share is not None else "an unknown part"
+    return {
+        KeptReason.OVERFLOW: f"its result {kept.tensor} reaches {value}, beyond {width}",
+        KeptReason.READS_OVERFLOW: f"it reads {kept.tensor}, which reaches {value}, beyond {width}",
+        KeptReason.CONSTANT: f"its constant {kept.tensor} holds {value}, beyond {width}",
+        KeptReason.ROUNDING: f"its rounding causes {share} of the loss",
+        KeptReason.OPERATOR: "the converter keeps this operator",
+    }[kept.reason]
 
 
 def _last_words(log: str) -> str:

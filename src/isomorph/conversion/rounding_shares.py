@@ -1,0 +1,96 @@
+"""The part of the loss of a narrow model that the rounding of each node causes.
+
+In the float64 oracle, the constants of one node and its results are rounded, everything else
+stays as it is, and the error of the outputs is read off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.bounds.rounding import largest
+from isomorph.core.conversion_limits import ROUNDED_NODES
+from isomorph.core.errors import IsomorphError
+from isomorph.oracle.dtypes import is_float, numpy_dtype
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Graph, Node
+    from isomorph.core.protocols import Session
+    from isomorph.core.trace import Array
+
+
+def rounding_shares(
+    graph: Graph, session: Session, samples: Sequence[Mapping[str, Array]], dtype: str
+) -> dict[str, float]:
+    """The share of each node in the sum of all squared errors; nothing where none has any."""
+    outputs = [spec.name for spec in graph.outputs if spec.dtype is None or is_float(spec.dtype)]
+    nodes = list(ROUNDED_NODES.first(_largest_first(graph)))
+    errors = dict.fromkeys((node.name for node in nodes), 0.0)
+    for feeds in samples:
+        right = session.run(feeds, outputs)
+        for node in nodes:
+            errors[node.name] += _squared_error(graph, session, feeds, right, node, dtype)
+    total = sum(errors.values())
+    return {name: error / total for name, error in errors.items()} if total else {}
+
+
+def _largest_first(graph: Graph) -> list[Node]:
+    """The nodes that make real numbers, those with the largest tensors first."""
+
+    def size(node: Node) -> int:
+        shapes = [graph.constants[name].shape for name in node.inputs if name in graph.constants]
+        return max((int(np.prod(shape)) for shape in shapes), default=0)
+
+    return sorted((node for node in graph.nodes if _real(graph, node)), key=lambda n: -size(n))
+
+
+def _real(graph: Graph, node: Node) -> list[str]:
+    declared = {name: graph.declared_dtype(name) for name in node.outputs if name}
+    return [name for name, dtype in declared.items() if dtype is None or is_float(dtype)]
+
+
+def _squared_error(
+    graph: Graph,
+    session: Session,
+    feeds: Mapping[str, Array],
+    right: Mapping[str, object],
+    node: Node,
+    dtype: str,
+) -> float:
+    """The squared relative error of the outputs; 0 where the node cannot be run so."""
+    stored = [name for name in node.inputs
+              if name in graph.constants and is_float(graph.constants[name].dtype)]  # fmt: skip
+    try:
+        constants = session.run({}, stored) if stored else {}
+        narrow = {name: rounded(np.asarray(value), dtype) for name, value in constants.items()}
+        made = session.run({**feeds, **narrow}, _real(graph, node))
+        results = {
+            name: rounded(np.asarray(value), dtype)
+            for name, value in made.items()
+            if np.asarray(value).dtype.kind == "f"
+        }
+        found = session.run({**feeds, **results}, list(right))
+    except (IsomorphError, ValueError):
+        return 0.0
+    return sum(_apart(np.asarray(right[name]), np.asarray(found[name])) for name in right)
+
+
+def rounded(value: Array, dtype: str) -> Array:
+    """The numbers as a type stores them, in float64; those beyond it as its largest ones.
+
+    Overflow is found by itself: here it must not hide what rounding does.
+    """
+    most = largest(dtype)
+    wide = np.asarray(value, np.float64)
+    inside = np.where(np.isfinite(wide), np.clip(wide, -most, most), wide)
+    return np.asarray(inside.astype(numpy_dtype(dtype)), np.float64)
+
+
+def _apart(right: Array, found: Array) -> float:
+    wide = np.asarray(right, np.float64)
+    size = float(np.linalg.norm(wide)) or 1.0
+    gap = float(np.linalg.norm(wide - np.asarray(found, np.float64))) / size
+    return gap * gap if np.isfinite(gap) else 0.0
