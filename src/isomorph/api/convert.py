@@ -44,8 +44,8 @@ def convert(
     The format is ``to``, or that of the suffix of ``target``. Routes are tried until one is
     proven; ``via`` names formats or converters on the way. ``data`` calibrates int8 and is what
     the proof is made on. ``precision`` keeps the fewest nodes in float32 with which the result is
-    within the loss that its type explains, or within ``budget``. The model is written to ``target`` only if it is proven (or with
-    ``keep``), and the report beside it either way.
+    within the loss that its type explains, or within ``budget``. The model is written to
+    ``target`` only if it is proven (or with ``keep``), and the report beside it either way.
     """
     from isomorph.checking.config import CheckConfig
     from isomorph.conversion.convert import convert as convert_by_routes

@@ -36,6 +36,8 @@ class CheckConfig:
     locate: bool = True
     look_into_loss: bool = True
     """Whether a loss within its budget is followed to its nodes: a fault may hide in it."""
+    hidden_overflow: bool = False
+    """Whether to look for overflow that a wider run hides even where nothing is located."""
     align: bool | None = None
     """Pair all tensors: always, never, or (None) where faults were searched."""
     quantization: bool | None = None

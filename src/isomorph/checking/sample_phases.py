@@ -106,7 +106,7 @@ def collect_sample(
     sides: tuple[EvaluatedModel | None, EvaluatedModel],
 ) -> None:
     """Keep the sample for what the report shows in detail."""
-    if log.options.locate:
+    if log.options.locate or log.options.hidden_overflow:
         log.add(overflow_outcome(sides[1], log.summary.findings))
     collectors.add_sample(sample, comparison, sides[1], sides[0])
 

@@ -6,7 +6,8 @@ stays as it is, and the error of the outputs is read off.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,7 +33,12 @@ def rounding_shares(
     for feeds in samples:
         right = session.run(feeds, outputs)
         for node in nodes:
-            errors[node.name] += _squared_error(graph, session, feeds, right, node, dtype)
+            narrow = partial(rounded, dtype=dtype)
+            found = _with_rounded_node(graph, session, feeds, node, narrow)
+            errors[node.name] += sum(
+                _squared_error(np.asarray(right[name]), np.asarray(value))
+                for name, value in found.items()
+            )
     total = sum(errors.values())
     return {name: error / total for name, error in errors.items()} if total else {}
 
@@ -52,30 +58,29 @@ def _real(graph: Graph, node: Node) -> list[str]:
     return [name for name, dtype in declared.items() if dtype is None or is_float(dtype)]
 
 
-def _squared_error(
+def _with_rounded_node(
     graph: Graph,
     session: Session,
     feeds: Mapping[str, Array],
-    right: Mapping[str, object],
     node: Node,
-    dtype: str,
-) -> float:
-    """The squared relative error of the outputs; 0 where the node cannot be run so."""
+    narrow: Callable[[Array], Array],
+) -> Mapping[str, object]:
+    """The real outputs with one node rounded; none where the node cannot be run so."""
+    outputs = [spec.name for spec in graph.outputs if spec.dtype is None or is_float(spec.dtype)]
     stored = [name for name in node.inputs
               if name in graph.constants and is_float(graph.constants[name].dtype)]  # fmt: skip
     try:
         constants = session.run({}, stored) if stored else {}
-        narrow = {name: rounded(np.asarray(value), dtype) for name, value in constants.items()}
-        made = session.run({**feeds, **narrow}, _real(graph, node))
+        given = {name: narrow(np.asarray(value)) for name, value in constants.items()}
+        made = session.run({**feeds, **given}, _real(graph, node))
         results = {
-            name: rounded(np.asarray(value), dtype)
+            name: narrow(np.asarray(value))
             for name, value in made.items()
             if np.asarray(value).dtype.kind == "f"
         }
-        found = session.run({**feeds, **results}, list(right))
+        return session.run({**feeds, **results}, outputs)
     except (IsomorphError, ValueError):
-        return 0.0
-    return sum(_apart(np.asarray(right[name]), np.asarray(found[name])) for name in right)
+        return {}
 
 
 def rounded(value: Array, dtype: str) -> Array:
@@ -89,7 +94,8 @@ def rounded(value: Array, dtype: str) -> Array:
     return np.asarray(inside.astype(numpy_dtype(dtype)), np.float64)
 
 
-def _apart(right: Array, found: Array) -> float:
+def _squared_error(right: Array, found: Array) -> float:
+    """The squared relative error; 0 where it is no number."""
     wide = np.asarray(right, np.float64)
     size = float(np.linalg.norm(wide)) or 1.0
     gap = float(np.linalg.norm(wide - np.asarray(found, np.float64))) / size

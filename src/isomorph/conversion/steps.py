@@ -171,8 +171,9 @@ class RouteRunner:
         """
         self._report_progress(step, None, names)
         options = replace(
-            self.check_options, locate=False, look_into_loss=False, align=False, quantization=False
-        )
+            self.check_options, locate=False, look_into_loss=False, align=False,
+            quantization=False, hidden_overflow=True,
+        )  # fmt: skip
         for workaround in (None, *self._workarounds(step)):
             attempt = self._attempt(origin, step, workaround, names)
             if attempt.trouble is not None:
