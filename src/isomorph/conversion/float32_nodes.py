@@ -158,10 +158,10 @@ def kept_operators(
     known = {each.node for each in chosen}
     found = []
     for node in origin.nodes:
-        twin = made.get(node.name)
-        if twin is None or node.name in known or not has_reals(origin, node):
+        counterpart = made.get(node.name)
+        if counterpart is None or node.name in known or not has_reals(origin, node):
             continue
-        types = _types(result, twin)
+        types = _types(result, counterpart)
         if "float32" in types and not types & HALVES:
             found.append(KeptNode(node=node.name, op=node.op, reason=KeptReason.OPERATOR))
     return tuple(found)

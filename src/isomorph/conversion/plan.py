@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 
 from isomorph import registry
-from isomorph.core.conversion import AS_IS, WIDTHS, Route, Step
+from isomorph.core.conversion import AS_IS, WIDTHS, KeepsNodesWide, Route, Step
 from isomorph.core.errors import UsageError
 from isomorph.core.limits import ROUTE_STEPS
-from isomorph.core.protocols import Converter, KeepsNodesWide
+from isomorph.core.protocols import Converter
 
 
 def routes(source: str, target: str, width: str = AS_IS, via: Sequence[str] = ()) -> list[Route]:

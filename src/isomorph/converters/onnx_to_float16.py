@@ -86,7 +86,7 @@ class OnnxToFloat16:
         wide = [name for name in order.options.get(KEEP_FLOAT32, "").split("\n") if name]
         model = onnx.load(order.source)
         for node, name in zip(model.graph.node, node_names(model.graph), strict=True):
-            # The nodes to keep are told by name, and a file may have nodes without one.
+            # The nodes to keep are stated by name, and a file may have nodes without one.
             node.name = name
         narrow = convert_float_to_float16(
             model,

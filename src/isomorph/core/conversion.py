@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Protocol, runtime_checkable
 
 from isomorph.core.cpu import CpuScope
 from isomorph.core.divergence import Verdict
@@ -109,6 +110,14 @@ class HopStatus(StrEnum):
     """It could not be judged."""
     FAILED = "failed"
     """No model came out."""
+
+
+@runtime_checkable
+class KeepsNodesWide(Protocol):
+    """The ability of a converter to leave the nodes in float32 that ``KEEP_FLOAT32`` names."""
+
+    keeps_nodes: frozenset[str]
+    """The widths in which it can."""
 
 
 class KeptReason(StrEnum):

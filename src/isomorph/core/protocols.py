@@ -345,14 +345,6 @@ class Converter(Protocol):
 
 
 @runtime_checkable
-class KeepsNodesWide(Protocol):
-    """The ability of a converter to leave the nodes in float32 that the option names."""
-
-    keeps_nodes: frozenset[str]
-    """The widths in which it can."""
-
-
-@runtime_checkable
 class ProvenByRuntime(Protocol):
     """The ability of a converter to write what no registered framework reads.
 

@@ -124,13 +124,13 @@ def test_a_stated_budget_is_reached_with_nodes_in_float32_and_repeated(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ({"precision": "bfloat16"}, "no converter writes bfloat16"),
         ({"precision": "float8"}, "--precision 'float8' is not known"),
         ({"precision": "float16", "quantize": "int8"}, "both state the type"),
     ],
 )
-def test_other_precisions_are_refused(large_variance, words, said):
-    with pytest.raises(UsageError, match=said):
+def test_other_precisions_are_refused(large_variance, words, message):
+    with pytest.raises(UsageError, match=message):
         isomorph.convert(large_variance, large_variance.with_name("half.onnx"), **words)
