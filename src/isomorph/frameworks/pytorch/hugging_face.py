@@ -94,7 +94,14 @@ def exported_folder(path: Path) -> Any:  # noqa: ANN401
                 "NOT_A_MODEL", f"transformers has no {names[0]}", file=str(path),
                 fix="install a version of transformers that has it",
             )  # fmt: skip
-        return _exported(_read(kind, path, path, use_safetensors=True), path)
+        packing = _packing(config)
+        return _exported(_read(kind, path, path, packing=packing, use_safetensors=True), path)
+
+
+def _packing(config: dict[str, Any]) -> str:
+    """How the weights are packed (``gptq``, ``awq``); empty where they are plain numbers."""
+    stated = config.get("quantization_config")
+    return str(stated.get("quant_method") or "") if isinstance(stated, dict) else ""
 
 
 def exported_gguf(path: Path) -> Any:  # noqa: ANN401
@@ -109,16 +116,35 @@ def exported_gguf(path: Path) -> Any:  # noqa: ANN401
         return _exported(_read(kind, path.parent, path, gguf_file=path.name, dtype=wide), path)
 
 
-def _read(kind: Any, folder: Path, path: Path, **options: object) -> Any:  # noqa: ANN401
+def _read(
+    kind: Any,  # noqa: ANN401
+    folder: Path,
+    path: Path,
+    packing: str = "",
+    **options: object,
+) -> Any:  # noqa: ANN401
     """The model that transformers reads from a folder; ``path`` is what an error names."""
     try:
         return kind.from_pretrained(folder, local_files_only=True, **options).eval()
-    except Exception as error:  # readers of foreign files raise whatever they raise
+    except ImportError as error:
+        if not packing:
+            raise _unread(path, error) from error
+        # transformers names the package that unpacks them; the folder itself may be whole.
         raise UnreadableModelError(
-            "NOT_A_MODEL", "transformers cannot read this model", file=str(path),
-            why=" ".join(str(error).split())[:200],
-            fix="see that the file or folder is whole, or give the model that it was made from",
+            "NOT_A_MODEL", f"its weights are packed by {packing}, and nothing here unpacks them",
+            file=str(path), why=" ".join(str(error).split())[:200],
+            fix="install the package that is named, or give the float model that was quantized",
         ) from error  # fmt: skip
+    except Exception as error:  # readers of foreign files raise whatever they raise
+        raise _unread(path, error) from error
+
+
+def _unread(path: Path, error: Exception) -> UnreadableModelError:
+    return UnreadableModelError(
+        "NOT_A_MODEL", "transformers cannot read this model", file=str(path),
+        why=" ".join(str(error).split())[:200],
+        fix="see that the file or folder is whole, or give the model that it was made from",
+    )  # fmt: skip
 
 
 def _exported(model: Any, path: Path) -> Any:  # noqa: ANN401

@@ -123,7 +123,7 @@ def _refuse_unknown_operators(path: Path) -> None:
         except (AttributeError, RuntimeError) as error:
             raise UnreadableModelError(
                 "UNSUPPORTED_OP", f"operator {operator} is not supported", file=str(path),
-                where=f"node {node}", why="no installed package registers it",
+                where=f"node {node}", why="no package that isomorph imports registers it",
                 fix="give a factory that imports the package which defines the operator",
             ) from error  # fmt: skip
 

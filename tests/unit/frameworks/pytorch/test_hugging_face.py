@@ -1,5 +1,6 @@
 """Folders that transformers writes: a decoder with its caches, and folders that are none."""
 
+import importlib.util
 import json
 import warnings
 
@@ -139,3 +140,30 @@ def test_a_damaged_gguf_file_is_an_error_that_names_it(tiny_gguf, tmp_path, cut)
     with pytest.raises(UnreadableModelError) as refused:
         PytorchFramework().load(damaged, {})
     assert refused.value.code == "NOT_A_MODEL"
+
+
+@pytest.mark.parametrize(("packing", "package"), [("gptq", "optimum"), ("awq", "gptqmodel")])
+def test_packed_weights_name_the_packing_and_the_package_that_unpacks_it(
+    folder, tmp_path, packing, package
+):
+    if importlib.util.find_spec(package) is not None:
+        pytest.skip(f"{package} is installed, so transformers unpacks the weights")
+    from safetensors.torch import load_file, save_file
+
+    config = json.loads((folder / "config.json").read_text())
+    config["quantization_config"] = {"quant_method": packing, "bits": 4, "group_size": 16}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    stored = {}
+    for file in folder.glob("*.safetensors"):
+        stored.update(load_file(file))
+    for name in [name for name in stored if "_proj" in name]:
+        rows, columns = stored.pop(name).shape
+        shape = (columns // 8, rows) if packing == "gptq" else (columns, rows // 8)
+        stored[name.replace("weight", "qweight")] = torch.zeros(shape, dtype=torch.int32)
+        stored[name.replace("weight", "scales")] = torch.ones(columns // 16, rows)
+    save_file(stored, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(UnreadableModelError) as refused:
+        exported_folder(tmp_path)
+    assert f"packed by {packing}" in str(refused.value)
+    assert package in str(refused.value.why)
+    assert "float model" in str(refused.value.fix)
