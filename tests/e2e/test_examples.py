@@ -345,6 +345,30 @@ def quantization_audit(facts):
         assert fresh[0] < 0 if name == "fer" else min(fresh) > -50
 
 
+def residual_overflow(facts):
+    large, small = facts["two summands of 40,000"], facts["two summands of 20,000"]
+    # A CPU with float16 kernels computes the sum as declared.
+    assert large["verdict"] in {"degraded", "divergent"}
+    assert small["verdict"] == "degraded"
+    assert small["node"] == ""
+    if large["verdict"] == "degraded":
+        assert (large["node"], large["cause"]) == ("residual_2", "precision")
+        assert (facts["code"], facts["tensor"]) == ("OVERFLOW_HIDDEN", "stream_2")
+        assert facts["largest number of float16"] == 65504
+        assert 65504 < facts["how large it becomes"] < 1e5
+
+
+def silent_export(facts):
+    assert facts["every row sees a key"]["verdict"] == "equivalent"
+    operators = {"divisor_override": "AveragePool", "a row that sees no key": "Attention"}
+    for title, operator in operators.items():
+        if facts[title]["verdict"] == "divergent":  # a later version may be right
+            _one_cause(facts, "attribute", title)
+            assert operator in facts[f"{title}, in words"]
+        else:
+            assert facts[title]["verdict"] == "equivalent"
+
+
 CLAIMS = [
     exp_in_ulp,
     quantize_ties,
@@ -375,6 +399,8 @@ CLAIMS = [
     frozen_size,
     bfloat16_by_default,
     quantization_audit,
+    residual_overflow,
+    silent_export,
 ]
 
 
