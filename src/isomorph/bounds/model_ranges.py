@@ -50,6 +50,7 @@ def model_ranges(
         handle=handle,
         space=input_space(graph, first, stated, measured),
         samples=alike or [(first, f"generated, seed {seed}")],
+        given=bool(alike),
         target=to,
         seed=seed,
         bounds_only=bounds_only,

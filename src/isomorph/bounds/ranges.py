@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.bounds.boxes import bounds_by_parts
+from isomorph.bounds.headroom import headroom
 from isomorph.bounds.interval import within
+from isomorph.bounds.magnitude_trail import magnitude_trail
 from isomorph.bounds.measured import MeasuredRanges
 from isomorph.bounds.rounding import largest, overflow_begins, rounds_to_zero
 from isomorph.bounds.sample_values import SampleValues
@@ -24,6 +26,7 @@ from isomorph.core.ranges import (
     Ranges,
     RangeStatus,
     TensorRange,
+    TrailStep,
 )
 from isomorph.core.report import Skipped
 from isomorph.core.search_limits import RANGE_SAMPLES, SEARCH_CHILDREN, SEARCHED_TENSORS, SEARCHES
@@ -34,6 +37,7 @@ from isomorph.version import VERSION
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
+    from isomorph.core.protocols import Session
     from isomorph.core.trace import Array
     from isomorph.inputs.input_space import InputSpace
     from isomorph.sessions.model_handle import ModelHandle
@@ -47,12 +51,14 @@ _INT8_STEPS = 127.0
 class RangeAnalysis:
     """One model, the ranges of its inputs, and samples within them.
 
-    ``samples`` have words for how each was made; the first one fixes the shapes.
+    ``samples`` have words for how each was made; the first one fixes the shapes. ``given`` tells
+    whether they are the user's data, which headroom is about, or one that was generated.
     """
 
     handle: ModelHandle
     space: InputSpace
     samples: Sequence[tuple[Mapping[str, Array], str]]
+    given: bool = False
     target: str | None = None
     seed: int = 0
     bounds_only: bool = False
@@ -60,6 +66,7 @@ class RangeAnalysis:
     on_progress: Callable[[str, str], None] | None = None
     _nodes: dict[str, Node] = field(default_factory=dict)
     _notes: list[str] = field(default_factory=list)
+    _data_magnitudes: dict[str, float] = field(default_factory=dict)
 
     def ranges(self) -> Ranges:
         """The answer, with the limits that were hit."""
@@ -98,6 +105,7 @@ class RangeAnalysis:
             inputs=tuple(input_range(each) for each in self.space.variables),
             tensors=tuple(tensors),
             overflows=overflows,
+            trail=self._trail(overflows, session, names),
             notes=tuple(self._notes),
             seed=self.seed,
             evaluations=measured.runs,
@@ -118,7 +126,10 @@ class RangeAnalysis:
         """Run the given samples and drawn ones."""
         self._report("measure", f"{len(self.samples) + RANGE_SAMPLES} inputs")
         random = np.random.default_rng([self.seed, 0])
-        samples = [(self.space.fitted(feeds), words) for feeds, words in self.samples]
+        measured.measure([(self.space.fitted(feeds), words) for feeds, words in self.samples])
+        if self.given:
+            self._data_magnitudes = {name: measured.magnitude(name) for name in measured.lower}
+        samples: list[tuple[Mapping[str, Array], str]] = []
         for place in range(RANGE_SAMPLES):
             share = _CORNERS[place % len(_CORNERS)]
             words = f"drawn, {share:.0%} of the elements at the ends of their ranges"
@@ -198,9 +209,13 @@ class RangeAnalysis:
     def _overflowed(self, name: str, measured: MeasuredRanges) -> bool:
         if self.target is not None and not is_float(self.target):
             return False
-        declared = self.handle.model.graph.declared_dtype(name)
-        dtype = self.target or (str(declared) if is_float(declared) else "float32")
+        dtype = self._float_type(self.handle.model.graph, name)
         return measured.magnitude(name) >= overflow_begins(dtype)
+
+    def _float_type(self, graph: Graph, name: str) -> str:
+        """The float type that a tensor is to be stored in."""
+        declared = graph.declared_dtype(name)
+        return self.target or (str(declared) if is_float(declared) else "float32")
 
     def _tensor(
         self,
@@ -223,6 +238,7 @@ class RangeAnalysis:
         low, high = measured.lower.get(name, math.nan), measured.upper.get(name, math.nan)
         reach = max(abs(bounds.lower), abs(bounds.upper))
         is_int8 = self.target == "int8"
+        largest_given = self._data_magnitudes.get(name)
         return TensorRange(
             name=name,
             node=node.name if node is not None else None,
@@ -237,6 +253,10 @@ class RangeAnalysis:
             reason=reason,
             scale=reach / _INT8_STEPS if is_int8 and math.isfinite(reach) else None,
             measured_scale=measured.magnitude(name) / _INT8_STEPS if is_int8 else None,
+            data_magnitude=largest_given,
+            headroom=None
+            if largest_given is None or is_int8
+            else headroom(largest_given, self._float_type(graph, name)),
         )
 
     def _constants(
@@ -302,6 +322,19 @@ class RangeAnalysis:
                 inputs=dict(feeds),
             ),
         )
+
+    def _trail(
+        self, overflows: Sequence[OverflowInput], session: Session, names: Sequence[str]
+    ) -> tuple[TrailStep, ...]:
+        """What the first tensor that overflows grew from, on the input that shows it."""
+        if not overflows:
+            return ()
+        values = session.run(overflows[0].inputs, list(names))
+        magnitudes = {
+            name: float(np.max(np.abs(np.asarray(value)), initial=0.0))
+            for name, value in values.items()
+        }
+        return magnitude_trail(self.handle.model.graph, overflows[0].tensor, magnitudes)
 
     def _report(self, phase: str, detail: str) -> None:
         if self.on_progress is not None:

@@ -69,6 +69,20 @@ class TensorRange:
     reason: OpenReason | None = None
     scale: float | None = None
     measured_scale: float | None = None
+    data_magnitude: float | None = None
+    headroom: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrailStep:
+    """One node behind a large tensor: how large its result is, and the largest that it reads."""
+
+    tensor: str
+    node: str
+    op: str
+    magnitude: float
+    operand: str | None
+    operand_magnitude: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +105,13 @@ class OverflowInput:
     inputs: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
+def steepest(trail: tuple[TrailStep, ...]) -> TrailStep | None:
+    """The step of a trail whose result is the most times larger than what it reads."""
+    grown = [(each.magnitude / each.operand_magnitude, place, each)
+             for place, each in enumerate(trail) if each.operand_magnitude]  # fmt: skip
+    return max(grown, default=(0.0, 0, None))[2]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranges:
     """The answer for one model and the ranges of its inputs."""
@@ -101,6 +122,8 @@ class Ranges:
     inputs: tuple[InputRange, ...]
     tensors: tuple[TensorRange, ...]
     overflows: tuple[OverflowInput, ...] = ()
+    trail: tuple[TrailStep, ...] = ()
+    """The nodes behind the first tensor that leaves the type, nearest first."""
     notes: tuple[str, ...] = ()
     seed: int = 0
     evaluations: int = 0

@@ -89,3 +89,10 @@ to."""
 
 STALLED_ROUNDS = 6
 """Rounds of a search without a better input, after which it ends."""
+
+TRAIL_STEPS = Limit(
+    most=64,
+    of="nodes behind the first tensor that leaves a type are listed",
+    left_out="what its numbers grew from, farther back",
+)
+"""Beyond: the numbers may have grown before the first node of the list."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from isomorph.core.escaping import counted, printable
-from isomorph.core.ranges import RangeStatus
+from isomorph.core.ranges import RangeStatus, steepest
 from isomorph.reporters.table import columns, shape_text
 
 if TYPE_CHECKING:
@@ -68,13 +68,19 @@ def headline(found: Ranges) -> str:
 
 def _heading(found: Ranges) -> Sequence[str]:
     scales = ("scale", "measured scale") if found.target == "int8" else ()
-    return ("tensor", "operator", "bound", "measured", *scales, "status")
+    return ("tensor", "operator", "bound", "measured", *scales, *_headroom(found), "status")
+
+
+def _headroom(found: Ranges) -> Sequence[str]:
+    """The title of a column that is there only where samples were given."""
+    return ("headroom",) if any(each.headroom is not None for each in found.tensors) else ()
 
 
 def _rows(found: Ranges, *, everything: bool) -> list[Sequence[str]]:
-    def rank(each: TensorRange) -> tuple[bool, float]:
+    def rank(each: TensorRange) -> tuple[bool, float, float]:
         reach = max(abs(each.lower), abs(each.upper))
-        return each.status is RangeStatus.SAFE, -reach
+        room = math.inf if each.headroom is None else each.headroom
+        return each.status is RangeStatus.SAFE, room, -reach
 
     chosen = list(found.tensors)
     if not everything and len(chosen) > _SHOWN:
@@ -85,6 +91,7 @@ def _rows(found: Ranges, *, everything: bool) -> list[Sequence[str]]:
         scales = (_number(each.scale), _number(each.measured_scale)) if (
             found.target == "int8"
         ) else ()  # fmt: skip
+        room = (_powers_of_two(each.headroom),) if _headroom(found) else ()
         reason = f": {each.reason}" if each.reason is not None else ""
         rows.append(
             (
@@ -93,6 +100,7 @@ def _rows(found: Ranges, *, everything: bool) -> list[Sequence[str]]:
                 f"{_number(each.lower)} … {_number(each.upper)}",
                 f"{_number(each.measured_lower)} … {_number(each.measured_upper)}",
                 *scales,
+                *room,
                 f"{each.status}{reason}",
             )
         )
@@ -110,10 +118,37 @@ def _shown_overflow(shown: OverflowInput, found: Ranges) -> list[str]:
         lines.append(f"  in the usual run: {shown.run_value:.6g}")
     if shown.narrow_value is not None:
         lines.append(f"  in a run in {found.target}: {shown.narrow_value:.6g}")
+    lines += _grown(found)
     lines.append(f"  input: {shown.recipe}")
     if shown.file is not None:
         lines.append(f"  written to {printable(shown.file)}")
     return lines
+
+
+def _grown(found: Ranges) -> list[str]:
+    """Where the numbers of the first overflow come from, and the node where they grow most."""
+    if not found.trail:
+        return []
+    origin, step = found.trail[-1], steepest(found.trail)
+    lines = []
+    if origin.operand is not None and origin.operand_magnitude is not None:
+        lines.append(
+            f"  grown over {counted(len(found.trail), 'node')} from {printable(origin.operand)} "
+            f"(largest {origin.operand_magnitude:.4g})"
+        )
+    if step is not None and step.operand_magnitude:
+        lines.append(
+            f"  most at {printable(step.node)} ({step.op}): {step.operand_magnitude:.4g} of "
+            f"{printable(str(step.operand))} to {step.magnitude:.4g}, "
+            f"{step.magnitude / step.operand_magnitude:.3g} times as large"
+        )
+    return lines
+
+
+def _powers_of_two(headroom: float | None) -> str:
+    if headroom is None:
+        return "—"
+    return "∞" if math.isinf(headroom) else f"2^{headroom:.1f}"
 
 
 def _effort(found: Ranges) -> str:

@@ -9,7 +9,8 @@ from onnx import TensorProto, helper
 
 import isomorph
 from isomorph.core.lint import Severity
-from isomorph.core.ranges import OpenReason, RangeStatus
+from isomorph.core.ranges import OpenReason, RangeStatus, steepest
+from isomorph.reporters.ranges_text import as_text
 from residual_stream import Transformer
 
 FACTOR = 7e4
@@ -34,6 +35,33 @@ def test_the_layer_that_overflows_is_named_with_the_input(transformers, suffix):
     assert np.abs(again.tensors[shown.tensor]).max() > 65504
     if suffix == "onnx":
         assert np.isinf(shown.narrow_value)
+
+
+def test_headroom_is_that_of_the_given_samples(transformers):
+    model, x = transformers(FACTOR), np.full((1, 3, 8), 0.5, np.float32)
+    found = isomorph.ranges(
+        model, ranges={"x": (-2.0, 2.0)}, inputs={"x": x}, to="float16", in_process=True
+    )
+    read = next(each for each in found.tensors if each.name == "x")
+    assert read.data_magnitude == 0.5
+    assert read.headroom == pytest.approx(np.log2(65504 / 0.5))
+    assert read.measured_upper == 2.0
+    text = as_text(found)
+    assert "headroom" in text
+    assert "2^17.0" in text
+    without = isomorph.ranges(model, ranges={"x": (-2.0, 2.0)}, to="float16", in_process=True)
+    assert {each.headroom for each in without.tensors} == {None}
+    assert "headroom" not in as_text(without)
+
+
+def test_an_overflow_says_where_its_numbers_grow(transformers):
+    found = isomorph.ranges(
+        transformers(FACTOR), ranges={"x": (-2.0, 2.0)}, to="float16", in_process=True
+    )
+    assert found.trail[0].tensor == found.overflows[0].tensor
+    assert "blocks.1/down" in steepest(found.trail).node
+    assert found.trail[-1].operand == "x"
+    assert "most at" in as_text(found)
 
 
 def test_a_network_that_is_proven_safe_is_finite_in_float16(transformers):
