@@ -10,12 +10,19 @@ import numpy as np
 
 from isomorph.bounds.measured import MeasuredRanges
 from isomorph.bounds.rounding import largest, overflow_begins
+from isomorph.core.chance import student
+from isomorph.core.stated_numbers import FURTHER_OVERFLOW
 from isomorph.oracle.dtypes import is_float
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Array
+
+LEAST_INPUTS = 3
+"""Inputs from which on their spread is estimated."""
+
+_LARGEST_LOG = math.log(np.finfo(np.float64).max)
 
 
 def headroom(magnitude: float, dtype: str) -> float:
@@ -28,7 +35,17 @@ def headroom(magnitude: float, dtype: str) -> float:
 def measured_extremes(
     graph: Graph, session: Session, samples: Iterable[Mapping[str, Array]]
 ) -> dict[str, float]:
-    """The number of every real tensor that is farthest from zero on these inputs, in file order.
+    """The number of every real tensor that is farthest from zero on these inputs, in file order."""
+    return {
+        name: max(values, key=abs)
+        for name, values in sample_extremes(graph, session, samples).items()
+    }
+
+
+def sample_extremes(
+    graph: Graph, session: Session, samples: Iterable[Mapping[str, Array]]
+) -> dict[str, list[float]]:
+    """The number of every real tensor that is farthest from zero, on each of these inputs.
 
     Numbers that float64 cannot hold, or that are none, are left out.
     """
@@ -36,15 +53,32 @@ def measured_extremes(
     for node in graph.nodes:
         names += [name for name in node.outputs if name and _may_be_real(graph, name)]
     feeds = [(each, "") for each in samples]
-    measured = MeasuredRanges(
-        session=session, names=names, bytes_each=_bytes(session, names, feeds)
-    )
-    measured.measure(feeds)
-    return {
-        name: max(measured.lower[name], measured.upper[name], key=abs)
-        for name in names
-        if name in measured.lower
-    }
+    size = _bytes(session, names, feeds)
+    found: dict[str, list[float]] = {}
+    for each in feeds:
+        measured = MeasuredRanges(session=session, names=names, bytes_each=size)
+        measured.measure([each])
+        for name in names:
+            if name in measured.lower:
+                ends = measured.lower[name], measured.upper[name]
+                found.setdefault(name, []).append(max(ends, key=abs))
+    return found
+
+
+def further_extreme(extremes: Sequence[float]) -> float:
+    """The number that one more input of the same kind exceeds with a small chance.
+
+    The logarithms of the largest numbers of single inputs are taken for a sample of a normal
+    distribution: Student's quantile bounds the next one (``FURTHER_OVERFLOW``). Two inputs say
+    too little of how they vary; then it is the largest that was seen.
+    """
+    largest_seen = max(extremes, key=abs, default=0.0)
+    logs = np.log([abs(each) for each in extremes if each])
+    if logs.size < LEAST_INPUTS:
+        return float(largest_seen)
+    reach = student(1, logs.size - 1, 2.0 * FURTHER_OVERFLOW) * math.sqrt(1.0 + 1.0 / logs.size)
+    log = float(logs.mean() + reach * logs.std(ddof=1))
+    return math.copysign(max(math.exp(min(log, _LARGEST_LOG)), abs(largest_seen)), largest_seen)
 
 
 def stored_extremes(graph: Graph, session: Session) -> dict[str, float]:

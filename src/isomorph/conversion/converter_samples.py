@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.conversion_limits import NARROW_SAMPLES
+from isomorph.core.conversion_limits import GENERATED_EACH, NARROW_SAMPLES
 from isomorph.core.errors import UsageError
 from isomorph.core.limits import CALIBRATION_SAMPLES
 from isomorph.inputs import feeds as feeding
@@ -45,11 +45,24 @@ class SampleSource:
         """The example for ``model``, which may have other names and sizes; its file."""
         return str(_write(folder / "example.npz", next(self._fitted(model, self.example()))))
 
-    def measured_on(self, model: Model) -> list[Mapping[str, Array]]:
-        """The inputs for ``model`` on which numbers beyond a narrow type are looked for."""
-        return list(NARROW_SAMPLES.first(self._measured_on(model)))
+    def proven_on(self, model: Model) -> list[Mapping[str, Array]]:
+        """The inputs for ``model`` on which a conversion is checked."""
+        return list(NARROW_SAMPLES.first(self._proven_on(model)))
 
-    def _measured_on(self, model: Model) -> Iterator[Mapping[str, Array]]:
+    def alike(self, model: Model) -> list[list[Mapping[str, Array]]]:
+        """Groups of inputs for ``model``, each of one kind, that show how far numbers vary.
+
+        One given input has no others of its kind.
+        """
+        if self.data is not None or self.given is not None:
+            return [self.proven_on(model)]
+        return [
+            [feed for turn in range(GENERATED_EACH)
+             for feed in self._generated(model, sample, self.seed + turn)]
+            for sample in SAMPLES
+        ]  # fmt: skip
+
+    def _proven_on(self, model: Model) -> Iterator[Mapping[str, Array]]:
         if self.data is not None:
             for drawn in self.data.samples(self.first.graph.inputs, self.dims):
                 yield from self._fitted(model, drawn.sample.feeds)
@@ -57,8 +70,11 @@ class SampleSource:
             yield from self._fitted(model, self.given.feeds)
         else:
             for sample in SAMPLES:
-                feeds = generate(self.first.graph, self.dims, sample=sample, seed=self.seed)
-                yield from self._fitted(model, feeds)
+                yield from self._generated(model, sample, self.seed)
+
+    def _generated(self, model: Model, sample: str, seed: int) -> Iterator[Mapping[str, Array]]:
+        feeds = generate(self.first.graph, self.dims, sample=sample, seed=seed)
+        yield from self._fitted(model, feeds)
 
     def write_samples(self, model: Model, folder: Path) -> tuple[str, ...]:
         """Calibration for ``model``; without a test set there is none."""

@@ -1,8 +1,9 @@
 """The smallest set of nodes to keep in float32 so that a narrow model is near enough.
 
-Numbers beyond the type come first: their makers and readers, and the readers of stored ones. If
-that is not enough, nodes are added by their measured share of the loss, as few as reach the
-target. What the target does not need is then taken out again, piece by piece.
+Numbers that further inputs may take beyond the type always count: no check of the inputs at hand
+shows what they do. Numbers beyond the type come next: their makers and readers, and the readers of
+stored ones. If that is not enough, nodes are added by their measured share of the loss, as few as
+reach the target. What the target does not need is then taken out again, piece by piece.
 """
 
 from __future__ import annotations
@@ -11,7 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from isomorph.bounds.headroom import beyond, measured_extremes, stored_extremes
+from isomorph.bounds.headroom import (
+    beyond,
+    further_extreme,
+    measured_extremes,
+    sample_extremes,
+    stored_extremes,
+)
 from isomorph.conversion.rounding_shares import rounding_shares
 from isomorph.core.conversion import KeptNode, KeptReason
 from isomorph.core.conversion_limits import NARROW_TRIALS
@@ -25,22 +32,30 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class Float32Search:
-    """Searches with ``accepts``, which converts with these nodes in float32 and measures."""
+    """Searches with ``accepts``, which converts with these nodes in float32 and measures.
+
+    ``samples`` are the inputs that it measures on, ``alike`` groups of inputs of one kind each.
+    """
 
     graph: Graph
     session: Session
     samples: Sequence[Mapping[str, Array]]
+    alike: Sequence[Sequence[Mapping[str, Array]]]
     dtype: str
     accepts: Callable[[Sequence[str]], bool]
     _known: dict[frozenset[str], bool] = field(default_factory=dict)
+    _forced: frozenset[str] = frozenset()
 
     def sets(self) -> list[tuple[KeptNode, ...]]:
         """Sets that were accepted, the smallest first; where none was, the one that keeps most."""
-        if self._accepted(()):
-            return [()]
-        needed = nodes_beyond(self.graph, self.session, self.samples, self.dtype)
-        names = [each.node for each in needed]
-        reasons = {each.node: each for each in needed}
+        seen = measured_extremes(self.graph, self.session, self.samples)
+        near = nodes_near(self.graph, self.session, self.alike, seen, self.dtype)
+        self._forced = frozenset(each.node for each in near)
+        if self._accepted([each.node for each in near]):
+            return [tuple(near)]
+        needed = nodes_beyond(self.graph, self.session, seen, self.dtype)
+        reasons = {each.node: each for each in (*near, *needed)}
+        names = list(reasons)
         enough = names if names and self._accepted(names) else None
         if enough is None:
             shares = rounding_shares(self.graph, self.session, self.samples, self.dtype)
@@ -106,8 +121,11 @@ class Float32Search:
             start = len(kept)
             while start > 0:
                 start = max(0, start - size)
-                rest = [*kept[:start], *kept[start + size :]]
-                if rest and self._accepted(rest):
+                rest = [
+                    name for at, name in enumerate(kept)
+                    if not start <= at < start + size or name in self._forced
+                ]  # fmt: skip
+                if rest and len(rest) < len(kept) and self._accepted(rest):
                     kept = rest
             size //= 2
         return kept
@@ -126,14 +144,41 @@ def _types(graph: Graph, node: Node) -> set[str | None]:
     }
 
 
+def nodes_near(
+    graph: Graph,
+    session: Session,
+    alike: Sequence[Sequence[Mapping[str, Array]]],
+    seen: Mapping[str, float],
+    dtype: str,
+) -> list[KeptNode]:
+    """The nodes that make or read a tensor that further inputs may take beyond a type.
+
+    A tensor that is beyond it on the inputs that are measured (``seen``) is not among them: there
+    the measurement tells what that does.
+    """
+    decided = beyond(seen, dtype)
+    further: dict[str, float] = {}
+    for samples in alike:
+        for name, values in sample_extremes(graph, session, samples).items():
+            further[name] = max(further.get(name, 0.0), further_extreme(values), key=abs)
+    near = {name: value for name, value in beyond(further, dtype).items() if name not in decided}
+    found = []
+    for node in graph.nodes:
+        first = next((name for name in (*node.outputs, *node.inputs) if name in near), None)
+        if first is not None:
+            found.append(KeptNode(node=node.name, op=node.op, reason=KeptReason.NEAR_OVERFLOW,
+                                  tensor=first, value=near[first]))  # fmt: skip
+    return found
+
+
 def nodes_beyond(
-    graph: Graph, session: Session, samples: Sequence[Mapping[str, Array]], dtype: str
+    graph: Graph, session: Session, extremes: Mapping[str, float], dtype: str
 ) -> list[KeptNode]:
     """The nodes that make or read numbers beyond a type, each with the first tensor that has one.
 
     A result that stays in float32 must not be narrowed on the way to its reader.
     """
-    made = beyond(measured_extremes(graph, session, samples), dtype)
+    made = beyond(extremes, dtype)
     stored = beyond(stored_extremes(graph, session), dtype)
     found = []
     for node in graph.nodes:

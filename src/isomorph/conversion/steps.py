@@ -149,7 +149,8 @@ class RouteRunner:
             search = Float32Search(
                 graph=handle.model.graph,
                 session=handle.oracle(),
-                samples=self._supply.measured_on(handle.model),
+                samples=self._supply.proven_on(handle.model),
+                alike=self._supply.alike(handle.model),
                 dtype=step.width,
                 accepts=partial(self._accepts, origin, step),
             )

@@ -127,6 +127,8 @@ class KeptReason(StrEnum):
     """It makes a number beyond the type."""
     READS_OVERFLOW = "reads_overflow"
     """It reads a tensor with a number beyond the type."""
+    NEAR_OVERFLOW = "near_overflow"
+    """It makes or reads a number that further inputs like those measured may take beyond it."""
     CONSTANT = "constant"
     """It reads a stored number beyond the type."""
     ROUNDING = "rounding"
@@ -139,7 +141,8 @@ class KeptReason(StrEnum):
 class KeptNode:
     """A node of a narrow model that stays in float32.
 
-    ``value`` is the number of ``tensor`` that is farthest from zero on the inputs tried. ``share``
+    ``value`` is the number of ``tensor`` that is farthest from zero on the inputs tried, and for
+    ``NEAR_OVERFLOW`` the one that a further input exceeds with a small chance. ``share``
     is the part of the squared loss that the rounding of this node alone causes.
     """
 

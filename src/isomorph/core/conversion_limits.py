@@ -25,3 +25,6 @@ NARROW_SAMPLES = Limit(
     left_out="numbers beyond the type on further inputs",
 )
 """Beyond: such a number is found by the final check, and the result is divergent."""
+GENERATED_EACH = 8
+"""Generated inputs of each distribution on which numbers beyond a narrow type are looked for. With
+fewer, how far they vary is hardly known; with more, every one costs a run in float64."""

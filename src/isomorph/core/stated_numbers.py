@@ -259,3 +259,8 @@ or pow in a declared type may be off its real value, where constants are compute
 Not derivable: IEEE 754 leaves these functions to libraries. On a million float32 arguments, NumPy,
 PyTorch, TensorFlow and ONNX Runtime were off by at most 5.9 roundings (TensorFlow's tanh); vector
 libraries promise 4 units in the last place at most, which is this number."""
+
+FURTHER_OVERFLOW = 1e-3
+"""The chance that one more input like those that were measured takes a tensor beyond float16, from
+which on ``convert --precision`` keeps the node in float32. It weighs a node that computes wider for
+nothing against an infinity in service; no verdict depends on it."""

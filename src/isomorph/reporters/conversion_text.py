@@ -128,6 +128,8 @@ def _why_kept(kept: KeptNode, width: str) -> str:
     return {
         KeptReason.OVERFLOW: f"its result {kept.tensor} reaches {value}, beyond {width}",
         KeptReason.READS_OVERFLOW: f"it reads {kept.tensor}, which reaches {value}, beyond {width}",
+        KeptReason.NEAR_OVERFLOW: f"{kept.tensor} may reach {value} on further inputs like these, "
+        f"beyond {width}",
         KeptReason.CONSTANT: f"its constant {kept.tensor} holds {value}, beyond {width}",
         KeptReason.ROUNDING: f"its rounding causes {share} of the loss",
         KeptReason.OPERATOR: "the converter keeps this operator",

@@ -96,6 +96,32 @@ def test_a_residual_beyond_float16_stays_in_float32_from_its_maker_to_its_last_r
     assert not [each for each in hop.report.findings if each.code == "OVERFLOW_HIDDEN"]
 
 
+def test_what_the_next_input_may_take_beyond_float16_stays_in_float32(tmp_path):
+    """The sum reaches two thirds of the type on the inputs at hand, and varies by half."""
+    nodes = [
+        helper.make_node("Mul", ["x", "x"], ["squares"], name="square"),
+        helper.make_node("ReduceSum", ["squares", "axes"], ["total"], name="total", keepdims=0),
+        helper.make_node("Log", ["total"], ["y"], name="log"),
+    ]
+    source = tmp_path / "sum.onnx"
+    save(source, nodes, {}, ([1, 64], [1]))
+    model = onnx.load(source)
+    model.graph.initializer.append(numpy_helper.from_array(np.array([1]), "axes"))
+    onnx.save(model, source)
+    data, draw = tmp_path / "data", np.random.default_rng(0)
+    data.mkdir()
+    for place, reach in enumerate(np.linspace(0.3, 0.65, 8)):
+        x = draw.uniform(0.5, 1.0, (1, 64))
+        x *= np.sqrt(reach * 65504 / np.square(x).sum())
+        np.savez(data / f"{place}.npz", x=x.astype(np.float32))
+    done, hop = convert(source, data=data)
+    assert done.exit_code == 0
+    by_name = {each.node: each for each in hop.kept}
+    assert list(by_name) == ["total", "log"]
+    assert by_name["total"].reason is KeptReason.NEAR_OVERFLOW
+    assert by_name["total"].value > 65504
+
+
 def test_nothing_stays_in_float32_where_nothing_needs_it(tmp_path):
     draw = np.random.default_rng(0)
     nodes = [helper.make_node("MatMul", ["x", "w"], ["y"], name="dense")]

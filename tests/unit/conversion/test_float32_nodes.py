@@ -5,6 +5,7 @@ import pytest
 
 from isomorph.conversion import float32_nodes
 from isomorph.conversion.float32_nodes import Float32Search
+from isomorph.core.conversion import KeptNode, KeptReason
 from isomorph.core.conversion_limits import NARROW_TRIALS
 from isomorph.core.limits import noted_limits
 from isomorph.core.model import Graph, Node, TensorSpec
@@ -15,7 +16,10 @@ NAMES = [f"n{place}" for place in range(8)]
 @pytest.fixture
 def search(monkeypatch):
     """Returns a search over a chain of nodes; ``needed`` have to be kept together."""
+    near = []
     shares = {name: 1.0 / (1 + place) for place, name in enumerate(NAMES)}
+    monkeypatch.setattr(float32_nodes, "measured_extremes", lambda *_: {})
+    monkeypatch.setattr(float32_nodes, "nodes_near", lambda *_: near)
     monkeypatch.setattr(float32_nodes, "nodes_beyond", lambda *_: [])
     monkeypatch.setattr(float32_nodes, "rounding_shares", lambda *_: shares)
     nodes = tuple(
@@ -41,16 +45,19 @@ def search(monkeypatch):
         tensors=tensors,
     )
 
-    def build(needed):
+    def build(needed, forced=()):
         asked = []
+        near[:] = [
+            KeptNode(node=name, op="Relu", reason=KeptReason.NEAR_OVERFLOW) for name in forced
+        ]
 
         def accepts(names):
             asked.append(tuple(names))
             return set(needed) <= set(names)
 
         made = Float32Search(
-            graph=graph, session=None, samples=[{"t0": np.zeros(1)}], dtype="float16",
-            accepts=accepts,
+            graph=graph, session=None, samples=[{"t0": np.zeros(1)}], alike=[],
+            dtype="float16", accepts=accepts,
         )  # fmt: skip
         return made, asked
 
@@ -69,6 +76,18 @@ def test_exactly_the_needed_nodes_are_found(search, needed):
     smallest = made.sets()[0]
     assert tuple(each.node for each in smallest) == needed
     assert len(asked) == len(set(asked)), "a set was measured twice"
+
+
+def test_what_further_inputs_may_take_beyond_the_type_is_always_kept(search):
+    made, asked = search((), forced=("n2", "n3"))
+    assert [[each.node for each in kept] for kept in made.sets()] == [["n2", "n3"]]
+    assert asked == [("n2", "n3")]
+
+
+def test_beside_it_the_needed_nodes_are_still_found(search):
+    made, asked = search(("n5",), forced=("n2", "n3"))
+    assert [each.node for each in made.sets()[0]] == ["n2", "n3", "n5"]
+    assert all({"n2", "n3"} <= set(each) for each in asked)
 
 
 def test_where_no_set_is_enough_all_real_nodes_are_kept(search):
