@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         ranges,
         run,
         stress,
+        sweep,
         trace,
     )
     from isomorph.api.options import (
@@ -57,6 +58,7 @@ _HOME = {
     "ranges": "isomorph.api",
     "run": "isomorph.api",
     "stress": "isomorph.api",
+    "sweep": "isomorph.api",
     "trace": "isomorph.api",
 }
 
@@ -82,6 +84,7 @@ __all__ = [
     "ranges",
     "run",
     "stress",
+    "sweep",
     "trace",
 ]
 

@@ -35,6 +35,7 @@ def test_the_public_names_are_exactly_these():
         "ranges",
         "run",
         "stress",
+        "sweep",
         "trace",
     ]
 

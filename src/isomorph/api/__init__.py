@@ -19,6 +19,7 @@ from isomorph.api.prove import prove
 from isomorph.api.ranges import ranges
 from isomorph.api.run import run
 from isomorph.api.stress import stress
+from isomorph.api.sweep import sweep
 from isomorph.api.trace import trace
 
 __all__ = [
@@ -41,5 +42,6 @@ __all__ = [
     "routes",
     "run",
     "stress",
+    "sweep",
     "trace",
 ]

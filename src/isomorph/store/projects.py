@@ -14,7 +14,8 @@ from isomorph.core.project import NamedPair, Project
 from isomorph.store import toml
 
 NAMES = ("isomorph.toml", "pyproject.toml")
-_PATHS = ("reference", "candidate", "inputs", "data", "state")
+PATHS = ("reference", "candidate", "inputs", "data", "state")
+"""The options of a pair that are paths."""
 
 
 def _is_text(value: object) -> bool:
@@ -77,6 +78,11 @@ _KINDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
 _OF_ENVIRONMENT = ("runtime", "settings")
 
 
+def option_names() -> tuple[str, ...]:
+    """All keys that a pair may have."""
+    return tuple(_KINDS)
+
+
 def find_project(start: Path) -> Project | None:
     """The project file in this folder or the nearest one above it."""
     for folder in (start, *start.parents):
@@ -101,7 +107,7 @@ def read_project(path: Path) -> Project | None:
         document, ["pairs", "environments", "baseline"], file=path, where="top level"
     )
     environments = {
-        name: _checked(table, _OF_ENVIRONMENT, path, f"environments.{name}")
+        name: checked_options(table, _OF_ENVIRONMENT, path, f"environments.{name}")
         for name, table in _tables(document, "environments", path).items()
     }
     pairs = tuple(
@@ -122,12 +128,13 @@ def _tables(document: Mapping[str, Any], key: str, file: Path) -> Mapping[str, A
     return tables
 
 
-def _checked(
+def checked_options(
     table: Any,  # noqa: ANN401
     known: tuple[str, ...],
     file: Path,
     where: str,
 ) -> dict[str, Any]:
+    """The options of a table, each known and of its type."""
     if not isinstance(table, dict):
         raise toml.wrong_type(where, table, "a table", file=file, where=where)
     toml.refuse_unknown(table, known, file=file, where=where)
@@ -142,9 +149,9 @@ def _pairs(
     name: str, table: object, environments: Mapping[str, dict[str, Any]], file: Path
 ) -> list[NamedPair]:
     where = f"pairs.{name}"
-    options = _checked(table, tuple(_KINDS), file, where)
+    options = checked_options(table, tuple(_KINDS), file, where)
     named = options.pop("environments", None)
-    for key in _PATHS:
+    for key in PATHS:
         if key in options:
             options[key] = _place(options[key], file.parent)
     reference, candidate = options.pop("reference", None), options.pop("candidate", None)

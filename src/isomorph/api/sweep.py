@@ -1,0 +1,67 @@
+"""``isomorph.sweep``: every cell of a matrix of models and environments, each checked once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isomorph.core.sweep import CellResult, CellStatus
+
+if TYPE_CHECKING:
+    from isomorph.core.sweep import Sweep
+    from isomorph.sweeping.sweep import Progressing
+
+
+def sweep(
+    file: str | Path,
+    *,
+    store: str | Path | None = None,
+    jobs: int | None = None,
+    memory: int | None = None,
+    shard: tuple[int, int] = (1, 1),
+    only: Sequence[str] = (),
+    again: Sequence[str] = (),
+    on_cell: Callable[[Progressing], None] | None = None,
+) -> Sweep:
+    """Run the cells of a sweep file that are not done, and return the results of all.
+
+    ``jobs`` is how many run at a time (a cell uses two cores), ``memory`` what they may need
+    together. ``shard`` is the number of a part of the cells and how many parts there are. ``only``
+    are patterns of cell names. ``again`` are verdicts (or ``error``) that are asked for once more.
+    """
+    from isomorph.store.sweep_store import SweepStore
+    from isomorph.sweeping.cell_selection import chosen_cells, planned
+    from isomorph.sweeping.local_engine import LocalEngine
+    from isomorph.sweeping.sweep import Sweeping
+
+    plan = planned(file)
+    cells = chosen_cells(plan, shard, only)
+    with SweepStore(Path(store if store is not None else plan.store)) as opened:
+        engine = LocalEngine(jobs=jobs or default_jobs(), memory_bytes=memory or _memory())
+        running = Sweeping(
+            plan=plan, store=opened, engine=engine, again=lambda each: _word(each) in again,
+            on_cell=on_cell or (lambda _: None),
+        )  # fmt: skip
+        return running.sweep(cells)
+
+
+def default_jobs() -> int:
+    """As many cells at a time as pairs of cores: both sides of a check run at a time."""
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(1, (count or 1) // 2)
+
+
+def _memory() -> int:
+    """What is free now, less a tenth for everything else."""
+    import psutil
+
+    from isomorph.core.system_memory import total_memory
+
+    return int(0.9 * min(psutil.virtual_memory().available, total_memory()))
+
+
+def _word(result: CellResult) -> str:
+    """The verdict; ``error`` for an answer without one."""
+    return result.verdict or ("error" if result.status is CellStatus.DONE else str(result.status))

@@ -1,0 +1,171 @@
+"""A sweep file in TOML: models, environments, shards of data and seeds, read into cells."""
+
+from __future__ import annotations
+
+import glob
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from isomorph.core.errors import UsageError
+from isomorph.core.sweep import Cell, SweepPlan, Verb
+from isomorph.core.sweep_limits import SWEEP_CELLS
+from isomorph.store import toml
+from isomorph.store.projects import PATHS, checked_options, option_names
+
+NAME = "sweep.toml"
+_STEM = "{stem}"
+_KEYS = ("store", "verb", "seeds", "models", "environments", "shards", "include", "exclude")
+_PARTS = ("model", "environment", "shard")
+
+
+def read_sweep(path: Path) -> SweepPlan:
+    """The cells of a file; every mistake names the file and the table."""
+    document = toml.read(path)
+    toml.refuse_unknown(document, _KEYS, file=path, where="top level")
+    store = document.get("store", "sweep-results")
+    if not isinstance(store, str) or not store:
+        raise toml.wrong_type("store", store, "a folder", file=path, where="top level")
+    verb = document.get("verb", "check")
+    if verb not in tuple(Verb):
+        known = f"one of: {', '.join(Verb)}"
+        raise toml.wrong_type("verb", verb, known, file=path, where="top level")
+    cells = tuple(_cells(document, Verb(verb), path))
+    if not cells:
+        raise UsageError(
+            "CONFIG_INVALID", "no cell is left to run", file=str(path), where="top level",
+            why="there are no models, or include and exclude leave none",
+        )  # fmt: skip
+    names = [each.name for each in cells]
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    if twice is not None:
+        raise UsageError(
+            "CONFIG_INVALID", f"two cells have the name {twice!r}", file=str(path),
+            where="models", fix="give the tables of models other names",
+        )  # fmt: skip
+    return SweepPlan(file=str(path), store=str((path.parent / store).resolve()), cells=cells)
+
+
+def _cells(document: Mapping[str, Any], verb: Verb, file: Path) -> Iterator[Cell]:
+    environments = {
+        name: checked_options(table, tuple(each for each in option_names() if each not in PATHS),
+                              file, f"environments.{name}")
+        for name, table in _tables(document, "environments", file).items()
+    } or {"usual": {}}  # fmt: skip
+    shards = {
+        name: _located(checked_options(table, ("data", "inputs"), file, f"shards.{name}"), file)
+        for name, table in _tables(document, "shards", file).items()
+    } or {"": {}}
+    seeds = _seeds(document, file)
+    include, exclude = (_patterns(document, key, file) for key in ("include", "exclude"))
+    models = [
+        each for name, table in _tables(document, "models", file).items()
+        for each in _models(name, table, file)
+    ]  # fmt: skip
+    count = len(models) * len(environments) * len(shards) * len(seeds)
+    if count > SWEEP_CELLS:
+        raise UsageError(
+            "CONFIG_INVALID", f"the matrix has {count:,} cells", file=str(file), where="top level",
+            why=f"one sweep has at most {SWEEP_CELLS:,}", fix="divide it into several files",
+        )  # fmt: skip
+    for (name, reference, candidate, options), environment, shard, seed in itertools.product(
+        models, environments, shards, seeds
+    ):
+        parts = {"model": name, "environment": environment, "shard": shard}
+        if (include and not _matches(include, parts)) or _matches(exclude, parts):
+            continue
+        yield Cell(
+            model=name, environment=environment, shard=shard, seed=seed,
+            reference=reference, candidate=candidate, verb=verb,
+            options={**options, **environments[environment], **shards[shard]},
+        )  # fmt: skip
+
+
+def _models(name: str, table: object, file: Path) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+    """The pair of a table, or one pair for each file that a pattern names."""
+    where = f"models.{name}"
+    known = tuple(each for each in option_names() if each not in ("environments", "seed"))
+    options = checked_options(table, known, file, where)
+    words = options.pop("reference", None), options.pop("candidate", None)
+    if None in words:
+        raise toml.wrong_type("reference or candidate", None, "a path", file=file, where=where)
+    reference, candidate = (str(word) for word in words)
+    for word in words:
+        if ":" in str(word) and not (file.parent / str(word)).exists():
+            raise UsageError(
+                "CONFIG_INVALID", f"{word!r} is a factory", file=str(file), where=where,
+                why="what a factory returns has no digest, so a cell would never be known as done",
+                fix="export the model to a file",
+            )  # fmt: skip
+    options = _located(options, file)
+    if not glob.has_magic(candidate) and not glob.has_magic(reference):
+        yield name, _place(reference, file), _place(candidate, file), options
+        return
+    pattern, other = (candidate, reference) if glob.has_magic(candidate) else (reference, candidate)
+    if glob.has_magic(other) or _STEM not in other:
+        raise UsageError(
+            "CONFIG_INVALID", f"{other!r} does not follow from {pattern!r}", file=str(file),
+            where=where, why=f"one side is a pattern, the other has {_STEM} in its place",
+        )  # fmt: skip
+    found = sorted(glob.glob(pattern, root_dir=file.parent, recursive=True))  # noqa: PTH207
+    if not found:
+        raise UsageError(
+            "CONFIG_INVALID", f"no file fits {pattern!r}", file=str(file), where=where,
+            why="patterns are relative to the sweep file",
+        )  # fmt: skip
+    for each in found:
+        stem = Path(each).stem
+        sides = {pattern: each, other: other.replace(_STEM, stem)}
+        first, second = (_place(sides[word], file) for word in (reference, candidate))
+        yield f"{name}/{stem}", first, second, options
+
+
+def _located(options: Mapping[str, Any], file: Path) -> dict[str, Any]:
+    return {key: _place(value, file) if key in PATHS else value for key, value in options.items()}
+
+
+def _place(word: str, file: Path) -> str:
+    return str((file.parent / word).resolve())
+
+
+def _tables(document: Mapping[str, Any], key: str, file: Path) -> Mapping[str, Any]:
+    found = document.get(key, {})
+    if not isinstance(found, dict):
+        raise toml.wrong_type(key, found, f"tables [{key}.NAME]", file=file, where="top level")
+    return found
+
+
+def _seeds(document: Mapping[str, Any], file: Path) -> Sequence[int]:
+    given = document.get("seeds", [0])
+    found = [each for each in given if _is_seed(each)] if isinstance(given, list) else []
+    if not found or found != given or len(set(found)) < len(found):
+        expected = "a list of different whole numbers"
+        raise toml.wrong_type("seeds", given, expected, file=file, where="top level")
+    return found
+
+
+def _is_seed(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _patterns(document: Mapping[str, Any], key: str, file: Path) -> list[Mapping[str, str]]:
+    found = document.get(key, [])
+    if not isinstance(found, list):
+        raise toml.wrong_type(key, found, "a list of tables", file=file, where="top level")
+    for each in found:
+        if not isinstance(each, dict) or not each:
+            raise toml.wrong_type(key, each, "a table", file=file, where=key)
+        toml.refuse_unknown(each, _PARTS, file=file, where=key)
+        if not all(isinstance(word, str) for word in each.values()):
+            raise toml.wrong_type(key, each, "patterns as strings", file=file, where=key)
+    return found
+
+
+def _matches(patterns: Sequence[Mapping[str, str]], parts: Mapping[str, str]) -> bool:
+    return any(
+        all(fnmatchcase(parts[part], word) for part, word in pattern.items())
+        for pattern in patterns
+    )

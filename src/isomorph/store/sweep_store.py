@@ -1,0 +1,143 @@
+"""The folder of a sweep: reports as they are, and an index of the cells in SQLite.
+
+One sweep writes at a time (a lock on a file, which ends with its process). A cell is in the index
+only after its report has taken its name, so what is in the index is whole.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from isomorph.core.errors import UsageError
+from isomorph.core.sweep import CellResult, CellStatus
+from isomorph.store.file_lock import FileLock
+
+LAYOUT = 1
+"""Of the index; a store with another number is refused."""
+
+_COLUMNS = tuple(
+    each.name for each in fields(CellResult)
+    if each.name not in ("fresh", "name", "model", "environment", "shard", "seed")
+)  # fmt: skip
+_TABLES = f"""
+CREATE TABLE cells ({", ".join(_COLUMNS)}, PRIMARY KEY (key));
+CREATE TABLE digests (path PRIMARY KEY, stamp, digest);
+PRAGMA user_version = {LAYOUT};
+"""
+
+
+class SweepStore:
+    """An opened store; ``close`` it, or use it in a ``with``."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder = folder.resolve()
+        self.reports, self.running = folder / "reports", folder / "running"
+        with _explained(folder):
+            for each in (self.reports, self.running):
+                each.mkdir(parents=True, exist_ok=True)
+            self._lock = FileLock(folder / "lock")
+        if not self._lock.taken:
+            raise UsageError(
+                "STORE_IN_USE", "another sweep writes to the store", file=str(folder),
+                fix="wait for it, or name another store: --store FOLDER",
+            )  # fmt: skip
+        try:
+            with _explained(folder):
+                self._index = sqlite3.connect(folder / "index.sqlite", isolation_level=None)
+                self._open_index()
+                # What a sweep left that was killed; nothing of it is in the index.
+                shutil.rmtree(self.running)
+                self.running.mkdir()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def _open_index(self) -> None:
+        (layout,) = self._index.execute("PRAGMA user_version").fetchone()
+        if layout == 0:
+            self._index.executescript(_TABLES)
+        elif layout != LAYOUT:
+            raise UsageError(
+                "STORE_UNREADABLE", "the store is of another version of isomorph",
+                file=str(self.folder), why=f"its layout is {layout}, this version has {LAYOUT}",
+                fix="name a new store: --store FOLDER",
+            )  # fmt: skip
+        self._index.execute("PRAGMA journal_mode = WAL")
+        self._index.execute("PRAGMA synchronous = FULL")
+
+    def __enter__(self) -> SweepStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let another sweep write."""
+        self._index.close()
+        self._lock.release()
+
+    def result(self, key: str) -> dict[str, Any] | None:
+        """What is known of a cell, by the names of ``CellResult``; None where it is not done."""
+        row = self._index.execute(
+            f"SELECT {', '.join(_COLUMNS)} FROM cells WHERE key = ?",  # noqa: S608 - fixed names
+            (key,),
+        ).fetchone()
+        if row is None:
+            return None
+        found = dict(zip(_COLUMNS, row, strict=True))
+        found["status"] = CellStatus(str(found["status"]))
+        if not (self.folder / str(found["report"])).is_file():
+            return None  # somebody removed it: the cell is run again
+        return found
+
+    def keep(self, result: CellResult, report: Path) -> None:
+        """Note a cell as done; its report is moved to its place first."""
+        values = asdict(result)
+        with _explained(self.folder):
+            report.replace(self.folder / result.report)
+            places = ", ".join("?" * len(_COLUMNS))
+            self._index.execute(
+                f"INSERT OR REPLACE INTO cells ({', '.join(_COLUMNS)}) VALUES ({places})",  # noqa: S608
+                [str(values[name]) if name == "status" else values[name] for name in _COLUMNS],
+            )
+
+    def digest(self, path: str, stamp: str) -> str | None:
+        """The digest of a file that has not changed since it was noted."""
+        row = self._index.execute(
+            "SELECT digest FROM digests WHERE path = ? AND stamp = ?", (path, stamp)
+        ).fetchone()
+        return None if row is None else str(row[0])
+
+    def note_digest(self, path: str, stamp: str, digest: str) -> None:
+        """Remember the digest of a file as it is now."""
+        with _explained(self.folder):
+            self._index.execute(
+                "INSERT OR REPLACE INTO digests VALUES (?, ?, ?)", (path, stamp, digest)
+            )
+
+
+@contextmanager
+def _explained(folder: Path) -> Iterator[None]:
+    """A full or read-only disk, or a damaged index, as an error with its code."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        full = "full" in str(error)
+        raise UsageError(
+            "STORE_UNWRITABLE" if full or "readonly" in str(error) else "STORE_UNREADABLE",
+            "the index of the store cannot be used", file=str(folder), why=str(error),
+            fix="make room" if full else "name a new store: --store FOLDER",
+        ) from error  # fmt: skip
+    except OSError as error:
+        raise UsageError(
+            "STORE_UNWRITABLE", "the store cannot be written", file=str(folder),
+            why=os.strerror(error.errno or errno.EIO), fix="name another store: --store FOLDER",
+        ) from error  # fmt: skip

@@ -1,0 +1,111 @@
+"""What a cell follows from, as one digest: two cells with one key have one answer.
+
+That is the command with its options and seed, the bytes of the models and inputs, and the versions
+of isomorph, Python and every package that may run a model.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+import platform
+from collections.abc import Iterator, Mapping
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isomorph.core.errors import UsageError
+from isomorph.store.projects import PATHS
+from isomorph.version import VERSION
+
+if TYPE_CHECKING:
+    from isomorph.core.sweep import Cell
+    from isomorph.store.sweep_store import SweepStore
+
+_IRRELEVANT = ("pip", "setuptools", "wheel")
+"""Installers: no answer follows from them."""
+
+
+def versions() -> Mapping[str, str]:
+    """The version of everything installed; a runtime may use any of it."""
+    found = {"isomorph": VERSION, "python": platform.python_version()}
+    for each in distributions():
+        name = str(each.metadata["Name"]).lower()
+        if name not in _IRRELEVANT:
+            found.setdefault(name, each.version)
+    return found
+
+
+class CellKeys:
+    """Keys of cells, with every file read once; the store knows those that have not changed."""
+
+    def __init__(self, store: SweepStore, installed: Mapping[str, str]) -> None:
+        self._store = store
+        self._installed = dict(sorted(installed.items()))
+        self._content: dict[str, str] = {}
+
+    def key(self, cell: Cell) -> str:
+        """The digest of everything that the answer of a cell follows from."""
+        stated = {
+            name: self._of_path(str(value)) if name in PATHS else value
+            for name, value in cell.options.items()
+        }
+        facts = {
+            "verb": cell.verb, "seed": cell.seed, "options": stated,
+            "reference": self._of_path(cell.reference),
+            "candidate": self._of_path(cell.candidate), "versions": self._installed,
+        }  # fmt: skip
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+    def _of_path(self, word: str) -> str:
+        if word not in self._content:
+            path = Path(word)
+            if not path.exists():
+                raise UsageError("FILE_NOT_FOUND", "there is no such file or folder:", file=word)
+            digest = hashlib.sha256()
+            for name, file in _files(path):
+                digest.update(f"{name}\0{self._of_file(file)}\0".encode())
+            self._content[word] = digest.hexdigest()
+        return self._content[word]
+
+    def _of_file(self, path: Path) -> str:
+        facts = path.stat()
+        stamp = f"{facts.st_size} {facts.st_mtime_ns} {facts.st_ino}"
+        known = self._store.digest(str(path), stamp)
+        if known is None:
+            with path.open("rb") as file:
+                known = hashlib.file_digest(file, "sha256").hexdigest()
+            self._store.note_digest(str(path), stamp, known)
+        return known
+
+
+def _files(path: Path) -> Iterator[tuple[str, Path]]:
+    """The files of a folder, or a file with those beside it that belong to it."""
+    if path.is_dir():
+        for each in sorted(path.rglob("*")):
+            if each.is_file():
+                yield each.relative_to(path).as_posix(), each
+        return
+    yield "", path
+    # External weights lie beside their model, or one folder below.
+    near = (*path.parent.glob("*"), *path.parent.glob("*/*"))
+    beside = sorted(each for each in near if each.is_file() and each != path)
+    for each in _mentioned(path, beside):
+        yield each.relative_to(path.parent).as_posix(), each
+
+
+def _mentioned(path: Path, beside: list[Path]) -> Iterator[Path]:
+    """Files whose name stands in the model (external weights), or which differ in their suffix.
+
+    No model is parsed for that: a hostile one must not harm the process that plans the sweep. A
+    file too many costs only that its change runs the cell again.
+    """
+    if not beside or path.stat().st_size == 0:
+        return
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        for each in beside:
+            name = each.relative_to(path.parent).as_posix()
+            weights = each.parent == path.parent and each.stem == path.stem
+            if (weights and each.suffix == ".bin") or content.find(name.encode()) >= 0:
+                yield each
