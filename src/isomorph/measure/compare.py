@@ -17,6 +17,7 @@ from isomorph.measure.draws_needed import (
     allowance_settled,
     beyond_doubt,
     may_settle,
+    out_of_reach,
     settled_but_for_translation,
     values_in_doubt,
     widened_by_few_draws,
@@ -69,7 +70,7 @@ class Terms:
     """Whether one wrong weight is proven to be all that makes the outputs differ; asked where the
     noise of the tails does not explain a difference, before any noise of the whole is drawn."""
     tails: TailRecord = field(default_factory=TailRecord, compare=False)
-    """What the tails of both graphs have left in doubt so far."""
+    """What the tails of both graphs could not explain so far."""
 
     def budget(self, *names: str) -> float | None:
         """Return the budget for one of these names, for the output that contains it, or for all."""
@@ -259,7 +260,8 @@ def _within_tails(
             return judged
         more = _look_closer(tails, judged[0], terms) if within else any(_draw_first(tails))
         if not more:
-            terms.tails.note_doubt()
+            if within and out_of_reach(judged[0], terms.false_alarm):
+                terms.tails.note_beyond()
             return None
 
 
@@ -300,7 +302,9 @@ def _look_closer(tails: Sequence[EvaluatedTail], judged: Divergence, terms: Term
         first = [tail.draw_more(FIRST_DRAWS) for tail in tails]
         if any(first):
             return True
-        if terms.tails.left_doubt or not may_settle(judged, FURTHER_DRAWS[-1], terms.false_alarm):
+        # The noise of the whole may be there for another output.
+        whole = not any(tail.whole.pending() for tail in tails)
+        if whole or not may_settle(judged, FURTHER_DRAWS[-1], terms.false_alarm):
             return False
         more = [tail.draw_further() for tail in tails]
     else:

@@ -40,6 +40,12 @@ def may_settle(divergence: Divergence, draws: int, false_alarm: float) -> bool:
     return all(part is None or _promising(part, draws, false_alarm) for part in parts)
 
 
+def out_of_reach(divergence: Divergence, false_alarm: float) -> bool:
+    """Whether an error is so far beyond its budget that no draws would show it to be within."""
+    parts = _parts(replace(divergence, translation=None))
+    return any(part is not None and _hopeless(part, false_alarm) for part in parts)
+
+
 def clearly_within(part: ErrorTerm, false_alarm: float) -> bool:
     """Whether an error is within its budget, and more draws could not change that."""
     return part.within and _comfortable(part, false_alarm)

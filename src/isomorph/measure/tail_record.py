@@ -1,7 +1,7 @@
-"""What the tails of two graphs settled so far, on all samples of a check.
+"""What the noise of the tails could not explain so far, on all samples of a check.
 
-Where they left a doubt on one sample, the whole graphs were drawn for it, and will be for the next:
-noise in the tails would be drawn for nothing.
+Numbers that the last nodes hardly round (a key of which they only join the halves) are as far
+beyond their noise on every sample: the whole graphs are drawn there anyway.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class TailRecord:
-    """Whether an output was left in doubt."""
+    """Whether an error of an equivalent output was beyond what any draws of the tails explain."""
 
-    left_doubt: bool = False
+    beyond: bool = False
 
-    def note_doubt(self) -> None:
-        """The tails left a doubt that takes draws of the whole graphs."""
-        self.left_doubt = True
+    def note_beyond(self) -> None:
+        """An error was."""
+        self.beyond = True
 
     def needless(self, tails: Sequence[EvaluatedTail]) -> bool:
         """Whether these tails are not worth a draw; what they have drawn already is of use."""
-        return self.left_doubt and not all(tail.drawn for tail in tails)
+        return self.beyond and not all(tail.drawn for tail in tails)

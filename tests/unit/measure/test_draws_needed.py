@@ -17,6 +17,7 @@ from isomorph.measure.draws_needed import (
     loss_in_doubt,
     may_settle,
     most_draws,
+    out_of_reach,
     settled_but_for_translation,
     values_in_doubt,
     widened_by_few_draws,
@@ -175,3 +176,9 @@ def test_further_draws_may_settle_what_is_well_within_the_deviation_so_far():
     assert not may_settle(judged(observed=WITHIN, execution_reference=BEYOND), 10, ALARM)
     assert may_settle(judged(observed=WITHIN), DRAWS, ALARM)
     assert not may_settle(judged(observed=NEARLY), DRAWS, ALARM), "no further draw is asked for"
+
+
+def test_an_error_far_beyond_its_budget_is_out_of_reach_but_not_one_of_the_allowance():
+    assert out_of_reach(judged(observed=WITHIN, execution_reference=BEYOND), ALARM)
+    for each in (WITHIN, NEARLY, DOUBT):
+        assert not out_of_reach(judged(observed=each, translation=BEYOND), ALARM)
