@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from isomorph.core.trace import Noise
+from isomorph.kernels.matmul import product
 from isomorph.oracle.call import Call
 from isomorph.oracle.named_graph import NamedGraph
 from isomorph.oracle.step import Step
@@ -19,6 +20,7 @@ OPS: dict[str, Callable[..., Any]] = {
     "add": lambda call, a, b: call.noise.rounded(np.asarray(a + b)),
     "third": lambda call, a: call.noise.rounded(np.asarray(a / np.asarray(3, a.dtype))),
     "scale": lambda call, a: np.asarray(a * call.attributes["factor"]),
+    "product": lambda call, a, b: product(a, b, call.noise),
     "fail": lambda call, a: np.zeros(2) + np.zeros(3),
 }
 
@@ -37,6 +39,21 @@ class ToyStep(Step[str]):
             op=self.op, attributes=self.attributes, dtype="float32", site=site, constant=constant
         )
         return call, ["float32"]
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether it is the product."""
+        return self.op == "product"
+
+    def factors(self, inputs: Sequence[EvalValue]) -> tuple[Any, Any] | None:
+        """Of a product with a matrix that is lifted in blocks."""
+        matrix = inputs[1].matrix() if self.multiplies else None
+        return None if matrix is None else (inputs[0].wide(), matrix)
+
+    def operands(self, inputs: Sequence[EvalValue], view: Any, noise: Any) -> Sequence[Any]:
+        """As they are, but for such a matrix."""
+        factors = self.factors(inputs)
+        return Step.operands(self, inputs, view, noise) if factors is None else factors
 
     def compute(self, call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """By the table."""

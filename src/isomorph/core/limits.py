@@ -376,15 +376,15 @@ known to hold lengths, and is drawn as any other integers."""
 # What lint looks at
 
 SIGN_STEPS = 12
-"""Nodes that are followed back to learn the sign of an operand. Beyond: the sign is unknown, and a
-logarithm, a root or a quotient of it is noted."""
+"""Nodes that are followed back to learn the sign of an operand. Beyond: it counts as unknown."""
 
 # What an oracle keeps between runs; no result depends on these
 
 LIFTED_WEIGHT_BYTES = 16 << 20
-"""Bytes of stored tensors and their float64 copies, where nothing limits the process to less: all
-of a model with a million weights. Beyond: a weight is read and lifted again at each use, which
-costs little beside using it, except in a dense layer on a single row."""
+"""Bytes of stored tensors and their float64 copies. Beyond: each is read and lifted when used."""
+
+DRAWS_AT_ONCE_BYTES = 128 << 20
+"""Bytes of the tensors of draws that share each lifted weight. Beyond: fewer draws at a time."""
 
 FOLDED_CONSTANT_BYTES = 512 << 20
 """Bytes of results that follow from stored tensors alone. Beyond: every run computes them."""

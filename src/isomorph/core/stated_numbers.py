@@ -182,6 +182,10 @@ TAIL_DRAWS = 1
 their budget beyond doubt. Beyond doubt accounts for how far so few draws overestimate a variance,
 and holds for one as for three: runs of ResNet-50 and of a small CNN use half of what it allows."""
 
+PROBABLY_NOT = 0.05
+"""Further draws of the last nodes are not made where a deviation that was underestimated with this
+chance would still not let them settle anything. It decides what is drawn, and never a verdict."""
+
 FURTHER_DRAWS = (5, DRAWS)
 """Draws where the first ones leave a doubt, and where these do. An error that is ten to a hundred
 times its budget is beyond doubt after five: what Student's distribution allows falls from 200 times

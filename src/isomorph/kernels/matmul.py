@@ -11,31 +11,34 @@ from isomorph.kernels.registry import kernel
 from isomorph.oracle.call import Call
 from isomorph.oracle.exact_sums import Exact, at_most_one, sums_of
 from isomorph.oracle.noise import Array, NoiseSource
+from isomorph.oracle.stored_matrix import StoredMatrix
 
 
-def product(a: Array, b: Array, noise: NoiseSource) -> Array:
+def product(a: Array, b: Array | StoredMatrix, noise: NoiseSource) -> Array:
     """``a @ b`` with the noise of its sums."""
     y = np.asarray(_matmul(a, b))
 
     def magnitude() -> Array:
-        return np.asarray(_matmul(np.abs(a), np.abs(b)))
+        return np.asarray(_matmul(np.abs(a), _sizes(b)))
 
     return noise.reduced(y, magnitude, a.shape[-1], _exact(a, b) if noise.active else None)
 
 
-def _exact(a: Array, b: Array) -> Exact | None:
+def _exact(a: Array, b: Array | StoredMatrix) -> Exact | None:
     """Where products of rows that are one-hot, or of coarse numbers, are not rounded."""
-    return sums_of(a, b, single=at_most_one(a, -1) if a.ndim > 1 and b.ndim > 1 else None)
+    single = at_most_one(a, -1) if a.ndim > 1 and b.ndim > 1 else None
+    return sums_of(a, b.stored if isinstance(b, StoredMatrix) else b, single=single)
 
 
 @kernel("MatMul")
-def matmul(call: Call, a: Array, b: Array) -> Array:
+def matmul(call: Call, a: Array, b: Array | StoredMatrix) -> Array:
     """NumPy's matmul, which ONNX follows."""
-    return product(np.asarray(a), np.asarray(b), call.noise)
+    right = b if isinstance(b, StoredMatrix) else np.asarray(b)
+    return product(np.asarray(a), right, call.noise)
 
 
 @kernel("Gemm")
-def gemm(call: Call, a: Array, b: Array, c: Array | None = None) -> Array:
+def gemm(call: Call, a: Array, b: Array | StoredMatrix, c: Array | None = None) -> Array:
     """alpha·A′B′ + beta·C."""
     attributes = call.attributes
     if call.version < 7 and a.ndim > 2:
@@ -53,7 +56,7 @@ def gemm(call: Call, a: Array, b: Array, c: Array | None = None) -> Array:
         y += added
 
     def magnitude() -> Array:
-        total = abs(alpha) * _matmul(np.abs(left), np.abs(right))
+        total = abs(alpha) * _matmul(np.abs(left), _sizes(right))
         return np.asarray(total if added is None else total + np.abs(added))
 
     return call.noise.reduced(y, magnitude, left.shape[1])
@@ -94,7 +97,13 @@ def summed_length(equation: str, operands: tuple[Array, ...]) -> int:
     return length
 
 
-def _matmul(a: Array, b: Array) -> Array:
+def _sizes(b: Array | StoredMatrix) -> Array | StoredMatrix:
+    return b.sizes() if isinstance(b, StoredMatrix) else np.abs(b)
+
+
+def _matmul(a: Array, b: Array | StoredMatrix) -> Array:
+    if isinstance(b, StoredMatrix):
+        return b.product(a)
     if a.dtype.kind in "iu" or a.ndim < 2 or b.ndim != 2:
         return np.asarray(np.matmul(a, b))
     # One large product is several times quicker than a stack of small ones.

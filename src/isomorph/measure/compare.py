@@ -16,6 +16,8 @@ from isomorph.measure.comparand import Comparand
 from isomorph.measure.draws_needed import (
     allowance_settled,
     beyond_doubt,
+    may_settle,
+    out_of_reach,
     settled_but_for_translation,
     values_in_doubt,
     widened_by_few_draws,
@@ -41,6 +43,7 @@ from isomorph.measure.pair_evidence import (
 from isomorph.measure.parallel import evaluate_all, evaluate_tails
 from isomorph.measure.precision import jumps, lower_precision, quantized
 from isomorph.measure.shared_draws import share_draws
+from isomorph.measure.tail_record import TailRecord
 from isomorph.measure.underflow import Underflow, explained, underflow
 from isomorph.measure.verdict import Question, decide, graphs_differ
 
@@ -66,6 +69,8 @@ class Terms:
     by_weight: Callable[[], bool] | None = field(default=None, compare=False)
     """Whether one wrong weight is proven to be all that makes the outputs differ; asked where the
     noise of the tails does not explain a difference, before any noise of the whole is drawn."""
+    tails: TailRecord = field(default_factory=TailRecord, compare=False)
+    """What the tails of both graphs could not explain so far."""
 
     def budget(self, *names: str) -> float | None:
         """Return the budget for one of these names, for the output that contains it, or for all."""
@@ -228,7 +233,7 @@ def _settled_by_tails(
     if not (isinstance(reference, EvaluatedModel) and isinstance(candidate, EvaluatedModel)):
         return None
     tails = evaluate_tails(reference, candidate)
-    if tails is None:
+    if tails is None or terms.tails.needless(tails):
         return None
     if terms.allowance:
         # What the rounding of the tails does not explain is left to the whole graphs.
@@ -250,12 +255,13 @@ def _within_tails(
     """Judge a pair by as many draws as leave no doubt; None where it is not within or one stays."""
     while True:
         judged = _judge_once(*tails, left, right, terms)
-        if judged[0].verdict is not Verdict.EQUIVALENT:
-            if not any(_draw_first(tails)):
-                return None
-        elif beyond_doubt(judged[0], terms.false_alarm, smooth=True):
+        within = judged[0].verdict is Verdict.EQUIVALENT
+        if within and beyond_doubt(judged[0], terms.false_alarm, smooth=True):
             return judged
-        elif not _look_closer(tails, judged[0], terms):
+        more = _look_closer(tails, judged[0], terms) if within else any(_draw_first(tails))
+        if not more:
+            if within and out_of_reach(judged[0], terms.false_alarm):
+                terms.tails.note_beyond()
             return None
 
 
@@ -293,6 +299,13 @@ def _proven_by_weight(
 def _look_closer(tails: Sequence[EvaluatedTail], judged: Divergence, terms: Terms) -> bool:
     """Draw more in the tails, or the whole graph for the allowance; False where that was done."""
     if not settled_but_for_translation(judged, terms.false_alarm):
+        first = [tail.draw_more(FIRST_DRAWS) for tail in tails]
+        if any(first):
+            return True
+        # The noise of the whole may be there for another output.
+        whole = not any(tail.whole.pending() for tail in tails)
+        if whole or not may_settle(judged, FURTHER_DRAWS[-1], terms.false_alarm):
+            return False
         more = [tail.draw_further() for tail in tails]
     else:
         within = judged.translation is not None and judged.translation.within

@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from isomorph.core.chance import largest_deficit
 from isomorph.core.divergence import Divergence, ErrorTerm, Verdict
-from isomorph.core.stated_numbers import MISSED_FINDING
+from isomorph.core.stated_numbers import MISSED_FINDING, PROBABLY_NOT
 from isomorph.measure.spread import comfortable, hopeless, threshold
 
 
@@ -28,6 +29,21 @@ def beyond_doubt(divergence: Divergence, false_alarm: float, *, smooth: bool = F
     elif _explained_by_rounding(divergence, false_alarm):
         parts = [part for part in parts if part is not divergence.translation]
     return all(_comfortable(part, false_alarm) for part in parts)
+
+
+def may_settle(divergence: Divergence, draws: int, false_alarm: float) -> bool:
+    """Whether so many draws would probably leave no doubt, as far as those so far show.
+
+    It decides what is drawn, and never a verdict. The allowance has draws of its own.
+    """
+    parts = _parts(replace(divergence, translation=None))
+    return all(part is None or _promising(part, draws, false_alarm) for part in parts)
+
+
+def out_of_reach(divergence: Divergence, false_alarm: float) -> bool:
+    """Whether an error is so far beyond its budget that no draws would show it to be within."""
+    parts = _parts(replace(divergence, translation=None))
+    return any(part is not None and _hopeless(part, false_alarm) for part in parts)
 
 
 def clearly_within(part: ErrorTerm, false_alarm: float) -> bool:
@@ -125,6 +141,21 @@ def _comfortable(part: ErrorTerm, false_alarm: float, mistake: float | None = No
     freedom = math.inf if part.budget.freedom is None else part.budget.freedom
     elements = part.distance.elements
     return ratio <= comfortable(draws, elements, freedom, false_alarm, mistake=mistake)
+
+
+def _promising(part: ErrorTerm, draws: int, false_alarm: float) -> bool:
+    """Whether so many draws may show that an error is within its budget beyond doubt."""
+    ratio, drawn = part.budget.ratio, part.budget.draws
+    if ratio is None or not drawn or draws <= drawn:
+        return _comfortable(part, false_alarm)
+    freedom = math.inf if part.budget.freedom is None else part.budget.freedom
+    share = comfortable(drawn, part.distance.elements, freedom, false_alarm)
+    # In units of what many draws would allow: the threshold of few is wider.
+    error = ratio / share * comfortable(drawn, 1, false_alarm=false_alarm)
+    if math.isfinite(freedom):
+        # Where it is largest, the deviation was probably underestimated.
+        error /= math.sqrt(largest_deficit(freedom, 1, PROBABLY_NOT))
+    return error <= comfortable(draws, 1, false_alarm=false_alarm)
 
 
 def _hopeless(part: ErrorTerm, false_alarm: float) -> bool:

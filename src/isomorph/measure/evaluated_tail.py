@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.cost import phase
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import TAIL_ENTRY_BYTES
 from isomorph.core.memory import share_of_memory
@@ -53,8 +54,13 @@ class EvaluatedTail:
         """Whether a run, an oracle or draws of its ``rounding`` are still to be computed."""
         if self.whole.pending(rounding=False):
             return True
-        drawn = self._spreading.get("rounding")
-        return rounding and (drawn is None or drawn.drawn < self.draws)
+        return rounding and self.drawn < self.draws
+
+    @property
+    def drawn(self) -> int:
+        """How many draws of its rounding there are."""
+        known = self._spreading.get("rounding")
+        return 0 if known is None else known.drawn
 
     @property
     def run_dtype(self) -> str:
@@ -157,7 +163,8 @@ class EvaluatedTail:
             self._spreading[what] = NoiseDraws(outputs, noise)
         drawn = self._spreading[what]
         try:
-            drawn.draw_until(draws, self.whole.oracle(), self.entering)
+            with phase(f"{what} of the last nodes"):
+                drawn.draw_until(draws, self.whole.oracle(), self.entering)
         except IsomorphError as error:
             return error
         found = drawn.spreads()

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.limits import BATCH_BYTES
+from isomorph.core.memory import share_of_memory
+from isomorph.core.protocols import RunsMany
 from isomorph.core.stated_numbers import DRAWS, WIDER
 from isomorph.core.trace import Noise, RunRequest, flatten
 from isomorph.measure.moments import Moments
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Array, Arrays
 
+_AT_ONCE = 5
+"""Draws of one message, at most: an interruption waits for them."""
 _WIDE_SEEDS = 500_000
 """Draws of wider noise count from here, so that no two draws of a noise share a seed."""
 
@@ -77,27 +82,38 @@ class NoiseDraws:
         ``wide`` draws are counted by themselves. Their noise is wider, which shows the values that
         rounding could reach.
         """
-        for draw in range(self._wide if wide else self._plain, draws):
-            self._draw(session, feeds, draw, wide=wide)
-            if wide:
-                self._wide = draw + 1
+        requests = self.requests(draws, feeds, wide=wide)
+        while requests:
+            now = requests[: self._at_once()]
+            if len(now) > 1 and isinstance(session, RunsMany):
+                found = session.run_many(now)
             else:
-                self._plain = draw + 1
+                found = [session.run(feeds, self._names, noise=now[0].noise)]
+            self.add(found, wide=wide)
+            del requests[: len(found)]
             if on_progress is not None:
-                on_progress(draw + 1)
+                on_progress(draws - len(requests))
 
-    def requests(self, draws: int, feeds: Arrays) -> list[RunRequest]:
+    def requests(self, draws: int, feeds: Arrays, *, wide: bool = False) -> list[RunRequest]:
         """Return the runs that are missing until there are ``draws`` in total."""
         return [
-            RunRequest(feeds=feeds, fetch=self._names, noise=self._noise_of(draw))
-            for draw in range(self._plain, draws)
+            RunRequest(feeds=feeds, fetch=self._names, noise=self._noise_of(draw, wide=wide))
+            for draw in range(self._wide if wide else self._plain, draws)
         ]
 
-    def add(self, drawn: Iterable[Arrays]) -> None:
+    def add(self, drawn: Iterable[Arrays], *, wide: bool = False) -> None:
         """Add the results of the runs that were requested, in their order."""
         for result in drawn:
-            self._add(result)
-            self._plain += 1
+            self._add(result, wide=wide)
+            if wide:
+                self._wide += 1
+            else:
+                self._plain += 1
+
+    def _at_once(self) -> int:
+        """How many draws one message asks for: their results are held together."""
+        held = sum(each.center.nbytes for each in self._sums.values())
+        return max(1, min(_AT_ONCE, share_of_memory(BATCH_BYTES) // max(held, 1)))
 
     def spreads(self) -> Mapping[str, Spread]:
         """Return the spread of each tensor from the draws so far; computed once for them."""
@@ -106,9 +122,6 @@ class NoiseDraws:
             found = {key: each.statistic.spread(self._plain) for key, each in self._sums.items()}
             self._spreads = drawn, found
         return self._spreads[1]
-
-    def _draw(self, session: Session, feeds: Arrays, draw: int, *, wide: bool) -> None:
-        self._add(session.run(feeds, self._names, noise=self._noise_of(draw, wide=wide)), wide=wide)
 
     def _noise_of(self, draw: int, *, wide: bool = False) -> Noise:
         seed = self._noise.seed * SEEDS + draw

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 import numpy as np
@@ -12,11 +13,13 @@ from isomorph.oracle.arithmetic import arithmetic_of
 from isomorph.oracle.dtypes import numpy_dtype
 from isomorph.oracle.executor import Executor
 from isomorph.oracle.magnitudes import Magnitudes
-from isomorph.oracle.step import Body, K, Read, Scope
-from isomorph.oracle.value import EvalValue, lifted
+from isomorph.oracle.peak_bytes import PeakBytes, run_key
+from isomorph.oracle.step import Body, K, Scope
+from isomorph.oracle.value import ABSENT, EvalValue, lifted
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Noise
+    from isomorph.oracle.arithmetic import Arithmetic
     from isomorph.oracle.noise import Array
     from isomorph.oracle.plan import Planner
     from isomorph.oracle.session import Keep
@@ -49,6 +52,19 @@ class MainGraph(Body[K], Protocol[K]):
         """Whether a tensor has a value before anything has run."""
         ...
 
+    @property
+    def keeps_weights(self) -> bool:
+        """Whether all weights that were read stay between runs."""
+        ...
+
+    def reads_shared(self, *, between: int) -> AbstractContextManager[None]:
+        """Within, a weight that is read stays until ``release_reads``, if several draws use it."""
+        ...
+
+    def release_reads(self) -> None:
+        """Release the weights that were read since the last call, if nothing keeps them."""
+        ...
+
     def fed(self, key: K, value: Any, noise: Noise | None) -> EvalValue:  # noqa: ANN401
         """What a fed array stands for."""
         ...
@@ -68,6 +84,7 @@ class Evaluator(Generic[K]):
     def __init__(self, graph: MainGraph[K]) -> None:
         self._graph = graph
         self._magnitudes = Magnitudes()
+        self._peaks = PeakBytes()
 
     def run(
         self,
@@ -81,6 +98,25 @@ class Evaluator(Generic[K]):
         A float array fed to a quantized tensor is taken for real numbers and put onto its grid.
         ``keep`` decides, as soon as a tensor is computed, how it is kept.
         """
+        return self.run_draws(feeds, fetch, [noise], [keep])[0]
+
+    def draws_at_once(self, feeds: Mapping[str, Any], fetch: Sequence[str]) -> int:
+        """How many draws like this are computed side by side: where weights are not kept.
+
+        Each weight is then read and lifted once for all of them.
+        """
+        if self._graph.keeps_weights:
+            return 1
+        return self._peaks.runs_at_once(run_key(self.accepted(feeds), fetch))
+
+    def run_draws(
+        self,
+        feeds: Mapping[str, Any],
+        fetch: Sequence[str],
+        noises: Sequence[Noise | None],
+        keeps: Sequence[Keep],
+    ) -> list[dict[str, Any]]:
+        """As ``run`` once for each of these noises, node by node side by side."""
         graph = self._graph
         feeds = self.accepted(feeds)
         given = {graph.find(name): value for name, value in feeds.items()}
@@ -88,62 +124,114 @@ class Evaluator(Generic[K]):
         for name in fetch:
             names.setdefault(graph.find(name), []).append(name)
         plan = graph.planner.plan(frozenset(given), tuple(names))
-        arithmetic = arithmetic_of(noise, {} if noise is None else self._magnitudes.of(feeds))
-        executor = Executor(arithmetic)
-        values = {key: graph.fed(key, value, noise) for key, value in given.items()}
-        results: dict[str, Any] = {}
-
-        def read(key: K) -> EvalValue:
-            return values[key] if key in values else self._stored(key, executor)
-
-        def fetched(key: K, value: EvalValue) -> None:
-            for name in names.get(key, ()):
-                results[name] = keep(name, graph.shown(key, value))
-
-        for key in names:
-            if key in values or graph.is_stored(key):
-                fetched(key, read(key))
-        folds = noise is None and not (graph.folded.names & given.keys())
-        for (_, step), finished in zip(plan.steps, plan.releases, strict=True):
-            outputs = self._outputs(step, executor, read, folds=folds)
-            # A node may leave optional outputs out; one that lacks fails where it is read.
-            for key, value in zip(step.outputs, outputs, strict=False):
-                if key in given:
-                    continue  # what is fed stays, though a step runs for its other outputs
-                values[key] = arithmetic.stored(graph.name(key, _TOP), value)
-                fetched(key, values[key])
-            for key in finished:
-                values.pop(key, None)
-        return {name: results[name] for name in fetch}
+        draws = [
+            _Draw(
+                graph,
+                arithmetic_of(noise, {} if noise is None else self._magnitudes.of(feeds)),
+                values={key: graph.fed(key, value, noise) for key, value in given.items()},
+                names=names,
+                keep=keep,
+            )
+            for noise, keep in zip(noises, keeps, strict=True)
+        ]
+        folds = noises[0] is None and not (graph.folded.names & given.keys())
+        with graph.reads_shared(between=len(draws)):
+            for (_, step), finished in zip(plan.steps, plan.releases, strict=True):
+                if len(draws) > 1 and step.multiplies:
+                    _prepare_product(step, draws)
+                for draw in draws:
+                    draw.compute(step, finished, folds=folds)
+                graph.release_reads()
+        self._peaks.note(run_key(feeds, fetch), draws[0].peak_bytes)
+        return [{name: draw.results[name] for name in fetch} for draw in draws]
 
     def accepted(self, feeds: Mapping[str, Any]) -> Mapping[str, Any]:
         """The feeds that a run takes; a framework may leave some out."""
         return feeds
 
-    def _outputs(
-        self, step: Step[K], executor: Executor, read: Read, *, folds: bool
-    ) -> list[EvalValue]:
+    def close(self) -> None:
+        """Release what is kept between runs."""
+        self._graph.clear()
+        self._magnitudes.clear()
+
+
+class _Draw(Generic[K]):
+    """One run of a program, node by node."""
+
+    def __init__(
+        self,
+        graph: MainGraph[K],
+        arithmetic: Arithmetic,
+        *,
+        values: dict[K, EvalValue],
+        names: Mapping[K, Sequence[str]],
+        keep: Keep,
+    ) -> None:
+        self._graph, self._values, self._given = graph, values, frozenset(values)
+        self._names, self._keep = names, keep
+        self._executor = Executor(arithmetic)
+        self.results: dict[str, Any] = {}
+        self._bytes = self.peak_bytes = sum(map(_bytes_of, values.values()))
+        for key in names:
+            if key in values or graph.is_stored(key):
+                self._fetched(key, self.read(key))
+
+    def read(self, key: K) -> EvalValue:
+        """The value of a tensor."""
+        return self._values[key] if key in self._values else self._stored(key)
+
+    def compute(self, step: Step[K], finished: Sequence[K], *, folds: bool) -> None:
+        """Compute one node, and release the tensors that nothing reads after it."""
+        arithmetic, graph = self._executor.arithmetic, self._graph
+        outputs = self._outputs(step, folds=folds)
+        # A node may leave optional outputs out; one that lacks fails where it is read.
+        for key, value in zip(step.outputs, outputs, strict=False):
+            if key in self._given:
+                continue  # what is fed stays, though a step runs for its other outputs
+            self._values[key] = stored = arithmetic.stored(graph.name(key, _TOP), value)
+            self._bytes += _bytes_of(stored)
+            self._fetched(key, stored)
+        self.peak_bytes = max(self.peak_bytes, self._bytes)
+        for key in finished:
+            gone = self._values.pop(key, None)
+            self._bytes -= _bytes_of(gone) if gone is not None else 0
+
+    def _fetched(self, key: K, value: EvalValue) -> None:
+        for name in self._names.get(key, ()):
+            self.results[name] = self._keep(name, self._graph.shown(key, value))
+
+    def _outputs(self, step: Step[K], *, folds: bool) -> list[EvalValue]:
         """The outputs of a step, those that every run has in common computed once."""
         folded = self._graph.folded
         kept = folded.outputs(step) if folds else None
         if kept is not None:
             return kept
         leave(step.name)
-        outputs = executor.step(step, read, _TOP)
+        outputs = self._executor.step(step, self.read, _TOP)
         if folds and not step.passes:
             folded.keep(step, step.outputs, outputs)
         return outputs
 
-    def _stored(self, key: K, executor: Executor) -> EvalValue:
-        found = self._graph.stored(key, executor, _TOP)
+    def _stored(self, key: K) -> EvalValue:
+        found = self._graph.stored(key, self._executor, _TOP)
         if found is None:
             raise LookupError(f"{self._graph.name(key, _TOP)} has no value")
         return found
 
-    def close(self) -> None:
-        """Release what is kept between runs."""
-        self._graph.clear()
-        self._magnitudes.clear()
+
+def _prepare_product(step: Step[K], draws: Sequence[_Draw[K]]) -> None:
+    """Multiply a large stored matrix with the operands of all draws in one pass over it."""
+    found = []
+    for draw in draws:
+        inputs = [ABSENT if key == step.absent else draw.read(key) for key in step.inputs]
+        found.append(step.factors(inputs))
+    factors = [each for each in found if each is not None]
+    if len(factors) == len(draws) and all(each[1] is factors[0][1] for each in factors):
+        factors[0][1].prepare([operand for operand, _ in factors])
+
+
+def _bytes_of(value: EvalValue) -> int:
+    return int(getattr(value.data, "nbytes", 0))
 
 
 def own_constant(array: Array, dtype: str) -> EvalValue | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Container, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from isomorph.oracle.plan import Planner, constant_tensors
@@ -60,6 +61,19 @@ class NamedGraph(ABC):
         if not self.is_stored(key):
             return None
         return executor.arithmetic.stored(key, self.weights.value(key))
+
+    @property
+    def keeps_weights(self) -> bool:
+        """Whether all weights that were read stay between runs."""
+        return self.weights.complete
+
+    def reads_shared(self, *, between: int) -> AbstractContextManager[None]:
+        """Within, a weight that is read stays until ``release_reads``, if several draws use it."""
+        return self.weights.reads_shared(between=between)
+
+    def release_reads(self) -> None:
+        """Release the weights that were read since the last call, if nothing keeps them."""
+        self.weights.release_reads()
 
     @abstractmethod
     def fed(self, key: str, value: Any, noise: Noise | None) -> EvalValue:  # noqa: ANN401

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Protocol
 
 from isomorph.core.protocols import Differentiates
@@ -11,7 +13,7 @@ from isomorph.oracle.rounded_constants import rounded_feeds
 from isomorph.store.spill import SpillingTensors
 
 if TYPE_CHECKING:
-    from isomorph.core.trace import Array, Arrays, Use
+    from isomorph.core.trace import Array, Arrays, RunRequest, Use
 
 Keep = Callable[[str, Any], Any]
 """Takes a fetched tensor once it is computed, and returns what stands for it in the result."""
@@ -28,6 +30,20 @@ class OracleEvaluator(Protocol):
         keep: Keep = ...,
     ) -> dict[str, Any]:
         """Compute ``fetch`` from ``feeds``, passing every fetched tensor through ``keep``."""
+        ...
+
+    def draws_at_once(self, feeds: Mapping[str, Any], fetch: Sequence[str]) -> int:
+        """How many draws like this are best computed side by side; 1 where nothing is gained."""
+        ...
+
+    def run_draws(
+        self,
+        feeds: Mapping[str, Any],
+        fetch: Sequence[str],
+        noises: Sequence[Noise | None],
+        keeps: Sequence[Keep],
+    ) -> list[dict[str, Any]]:
+        """As ``run`` once for each of these noises, with the weights read once for all."""
         ...
 
     def close(self) -> None:
@@ -53,9 +69,23 @@ class OracleSession:
         Floats are returned in float64, everything else in its declared type. What exceeds the
         memory for fetched tensors is returned in files.
         """
-        keeper = SpillingTensors()
         feeds = rounded_feeds(feeds, noise)
-        return self._evaluator.run(feeds, fetch, noise, lambda _, value: keeper.keep(value))
+        return self._evaluator.run(feeds, fetch, noise, _keeping(SpillingTensors()))
+
+    def run_many(self, requests: Sequence[RunRequest]) -> list[Arrays]:
+        """Compute each request; draws of the same tensors from the same feeds share the weights."""
+        found: list[Arrays] = []
+        while len(found) < len(requests):
+            first = requests[len(found)]
+            alike = list(takewhile(partial(_alike, first), requests[len(found) :]))
+            if len(alike) < 2:
+                found.append(self.run(first.feeds, first.fetch, noise=first.noise))
+                continue
+            noises = [each.noise for each in alike]
+            noises = noises[: self._evaluator.draws_at_once(first.feeds, first.fetch)]
+            keeps = [_keeping(SpillingTensors()) for _ in noises]
+            found += self._evaluator.run_draws(first.feeds, first.fetch, noises, keeps)
+        return found
 
     def hand_over(
         self, feeds: Arrays, fetch: Sequence[str], use: Use, *, noise: Noise | None = None
@@ -73,3 +103,16 @@ class OracleSession:
     def close(self) -> None:
         """Release the program's lifted weights, plans and magnitudes of sums."""
         self._evaluator.close()
+
+
+def _keeping(keeper: SpillingTensors) -> Keep:
+    return lambda _, value: keeper.keep(value)
+
+
+def _alike(one: RunRequest, other: RunRequest) -> bool:
+    """Whether both are draws of the same tensors from the same numbers."""
+    drawn = one.noise is not None and other.noise is not None
+    # A run in a narrower type rounds what is fed.
+    if not drawn or one.noise.run_dtype or other.noise.run_dtype:  # type: ignore[union-attr]
+        return False
+    return one.feeds is other.feeds and list(one.fetch) == list(other.fetch)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Noise
     from isomorph.oracle.executor import Executor
     from isomorph.oracle.noise import Array
+    from isomorph.oracle.stored_matrix import StoredMatrix
 
 K = TypeVar("K", bound=Hashable)
 
@@ -107,6 +108,15 @@ class Step(ABC, Generic[K]):
     ) -> Sequence[Any]:
         """The arrays that its kernel takes."""
         return [view(value) for value in inputs]
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether it may be a product with a stored matrix (``factors``)."""
+        return False
+
+    def factors(self, inputs: Sequence[EvalValue]) -> tuple[Array, StoredMatrix] | None:
+        """An operand and the large stored matrix that it is multiplied with, if it is that."""
+        return None
 
     @abstractmethod
     def compute(self, call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isomorph.oracle.dtypes import HALVES, is_float, numpy_dtype, type_name
+from isomorph.oracle.stored_matrix import StoredMatrix, is_large_matrix
 
 Array = NDArray[Any]
 
@@ -33,9 +34,12 @@ class EvalValue:
     ``dtype`` is the declared element type. ``shift`` is what the noise of this draw adds to a
     constant once it is lifted; the declared value itself stays as it is. Of a stored constant it is
     its ``displacement``. ``table`` is the stored tensor that the numbers were looked up in.
+    ``kept``: it stays between runs, with its float64 copy.
     """
 
-    __slots__ = ("_displacement", "_shift", "_wide", "constant", "data", "dtype", "table")
+    __slots__ = (
+        "_displacement", "_matrix", "_shift", "_wide", "constant", "data", "dtype", "kept", "table",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -50,7 +54,9 @@ class EvalValue:
         self._shift, self._displacement = shift, displacement
         self.dtype = dtype if dtype is not None else element_type(data)
         self._wide: Any = None
+        self._matrix: StoredMatrix | None = None
         self.table: Array | None = None
+        self.kept = False
 
     @classmethod
     def computed(cls, data: Any, dtype: str | None) -> EvalValue:  # noqa: ANN401
@@ -89,6 +95,18 @@ class EvalValue:
                 self._displacement.apply(self._wide)
         return self._wide
 
+    def matrix(self) -> StoredMatrix | None:
+        """A constant that is lifted in blocks where it is multiplied; None where it is not.
+
+        What stays between runs is lifted once.
+        """
+        if self._matrix is None:
+            held = self.kept or self._wide is not None or self.shifted or not self.constant
+            if held or not (_rounded(self.dtype) and is_large_matrix(self.data)):
+                return None
+            self._matrix = StoredMatrix(self.data)
+        return self._matrix
+
     def still(self) -> Any:  # noqa: ANN401
         """As ``wide``, without the noise."""
         return lifted(self.data) if self.shifted else self.wide()
@@ -121,6 +139,11 @@ def element_type(data: Any) -> str | None:  # noqa: ANN401
     while isinstance(data, (list, tuple)) and data:
         data = data[0]
     return type_name(data) if isinstance(data, np.ndarray) else None
+
+
+def _rounded(dtype: str | None) -> bool:
+    """Whether numbers of this type are to be lifted."""
+    return is_float(dtype) and dtype != "float64"
 
 
 def _each(data: Any, function: Any) -> Any:  # noqa: ANN401

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -30,9 +31,13 @@ class BoundedCache(Generic[K, V]):
         """The value under this key, or None."""
         return self._kept.get(key)
 
+    def fits(self, size: int) -> bool:
+        """Whether a value of ``size`` bytes would be kept."""
+        return size <= self._free
+
     def add(self, key: K, value: V, size: int) -> bool:
         """Keep a value of ``size`` bytes if it fits; whether it did."""
-        if size > self._free:
+        if not self.fits(size):
             return False
         self._free -= size
         self._kept[key] = value
@@ -55,10 +60,14 @@ class WeightCache(Generic[K]):
         self._read = read
         most = share_of_memory(LIFTED_WEIGHT_BYTES) if limit is None else limit
         self._kept: BoundedCache[Any, Any] = BoundedCache(most)
+        self._passing: dict[K, EvalValue] = {}
+        self._shares = False
+        self.complete = True
+        """Whether all that was read so far is kept."""
 
     def value(self, key: K) -> EvalValue:
         """The stored value as a constant."""
-        kept: EvalValue | None = self._kept.get(key)
+        kept: EvalValue | None = self._kept.get(key) or self._passing.get(key)
         if kept is not None:
             return kept
         value = self._read(key)
@@ -66,8 +75,25 @@ class WeightCache(Generic[K]):
         if isinstance(data, np.ndarray):
             # The declared array, and its float64 copy beside it.
             wide = 8 * data.size if is_float(value.dtype) else 0
-            self._kept.add(key, value, data.nbytes + wide)
+            value.kept = self._kept.add(key, value, data.nbytes + wide)
+            self.complete = self.complete and value.kept
+            if self._shares and not value.kept:
+                self._passing[key] = value
         return value
+
+    @contextmanager
+    def reads_shared(self, *, between: int) -> Iterator[None]:
+        """Within, what is not kept stays until ``release_reads``, if several draws use it."""
+        self._shares = between > 1
+        try:
+            yield
+        finally:
+            self._shares = False
+            self._passing.clear()
+
+    def release_reads(self) -> None:
+        """Release what was read since the last call and is not kept."""
+        self._passing.clear()
 
     def derived(self, key: K, form: Hashable, value: EvalValue, make: Callable[[], Any]) -> Any:  # noqa: ANN401
         """An array made from the stored value, kept beside it if ``value`` is the stored one."""
@@ -109,7 +135,10 @@ class FoldedConstants(Generic[K]):
             return
         if all(isinstance(each.data, np.ndarray) for each in outputs):
             # Declared, and lifted beside it.
-            self._kept.add(step.index, outputs, sum(16 * each.data.size for each in outputs))
+            size = sum(16 * each.data.size for each in outputs)
+            kept = self._kept.add(step.index, outputs, size)
+            for each in outputs:
+                each.kept = each.kept or kept
 
     def clear(self) -> None:
         """Release everything."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from isomorph import registry
 from isomorph.core.errors import UsageError
-from isomorph.core.protocols import Differentiates, SupportsExtract, SupportsPatch
+from isomorph.core.protocols import Differentiates, RunsMany, SupportsExtract, SupportsPatch
 from isomorph.core.trace import Environment
 from isomorph.oracle.noise_stats import hand_over
 from isomorph.sessions.error_codec import guard
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from isomorph.core.patch import Patch
     from isomorph.core.protocols import Session, SupportsExtract, SupportsPatch
     from isomorph.core.subgraph import Piece
-    from isomorph.core.trace import Array, Arrays, Noise, Use
+    from isomorph.core.trace import Array, Arrays, Noise, RunRequest, Use
 
 Progress = Callable[[str, str], None]
 """Called with the phase and what it is about: ``progress("load", "model.onnx")``."""
@@ -129,6 +129,15 @@ class GuardedSession:
             if noise is None:
                 return self._session.run(feeds, fetch)
             return self._session.run(feeds, fetch, noise=noise)
+
+    def run_many(self, requests: Sequence[RunRequest]) -> list[Arrays]:
+        """Compute each request; an oracle makes several draws at a time."""
+        if not isinstance(self._session, RunsMany):
+            return [self.run(each.feeds, each.fetch, noise=each.noise) for each in requests]
+        if self._progress is not None:
+            self._progress("run", self.environment.runtime)
+        with guard(f"running in runtime {self.environment.runtime!r}", file=self._file):
+            return self._session.run_many(requests)
 
     def hand_over(
         self, feeds: Arrays, fetch: Sequence[str], use: Use, *, noise: Noise | None = None

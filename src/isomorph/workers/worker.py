@@ -24,10 +24,10 @@ from isomorph.core.collector import collect_seldom
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
 from isomorph.core.memory import building, give_back, keep_large_apart
 from isomorph.core.model import Model
-from isomorph.core.protocols import Differentiates
+from isomorph.core.protocols import Differentiates, RunsMany
 from isomorph.core.system_memory import resident_memory
 from isomorph.core.threads import use_threads
-from isomorph.core.trace import Environment, Noise
+from isomorph.core.trace import Environment, Noise, RunRequest
 from isomorph.oracle.noise_stats import disturbed
 from isomorph.sessions.error_codec import to_data, translate
 from isomorph.sessions.in_process import InProcessHost
@@ -135,10 +135,16 @@ class Worker:
         feeds = unpack(self._folder / "to_worker", message["feeds"])
         noises = [decode(Noise | None, each) for each in message["noises"]]
         session = self._sessions[message["session"]]
-        wanted = zip(message["places"], message["fetches"], noises, strict=True)
+        assert isinstance(session, RunsMany)
+        wanted = [
+            RunRequest(feeds=feeds[place], fetch=fetch, noise=noise)
+            for place, fetch, noise in zip(
+                message["places"], message["fetches"], noises, strict=True
+            )
+        ]
         with self._outbox.message() as answer:
-            for number, (place, fetch, noise) in enumerate(wanted):
-                answer.put(str(number), session.run(feeds[place], fetch, noise=noise))
+            for number, found in enumerate(session.run_many(wanted)):
+                answer.put(str(number), found)
         return self._trimmed(answer.header())
 
     def _gradients(self, message: Message) -> Message:

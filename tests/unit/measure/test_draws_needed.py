@@ -7,14 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from isomorph.core.chance import largest_deficit
 from isomorph.core.divergence import Budget, Distance, Divergence, ErrorTerm, Verdict
-from isomorph.core.stated_numbers import MISSED_FINDING
+from isomorph.core.stated_numbers import MISSED_FINDING, PROBABLY_NOT
 from isomorph.measure.draws_needed import (
     allowance_settled,
     beyond_doubt,
     doubtful,
     loss_in_doubt,
+    may_settle,
     most_draws,
+    out_of_reach,
     settled_but_for_translation,
     values_in_doubt,
     widened_by_few_draws,
@@ -158,3 +161,24 @@ def test_the_most_draws_are_those_of_any_output(draws):
     found = [judged(rounding=term(0.5, draws=each)) for each in draws]
     assert most_draws(found) == max(draws, default=0)
     assert most_draws([judged(intended_loss=term(0.5, draws=7)), *found]) >= 7
+
+
+def test_further_draws_may_settle_what_is_well_within_the_deviation_so_far():
+    certain = comfortable(10, 1, false_alarm=ALARM)
+    # The ratio to what many draws would allow, as three draws with this freedom show it.
+    shown = threshold(ELEMENTS, ALARM) / student(ELEMENTS, FREEDOM, ALARM)
+    luck = math.sqrt(largest_deficit(FREEDOM, 1, PROBABLY_NOT))
+    assert luck > 1
+    for share, settles in ((0.5, True), (0.95 * luck, True), (1.05 * luck, False)):
+        each = judged(observed=term(share * certain * shown))
+        assert may_settle(each, 10, ALARM) is settles, share
+    assert may_settle(judged(observed=WITHIN, translation=BEYOND), 10, ALARM)
+    assert not may_settle(judged(observed=WITHIN, execution_reference=BEYOND), 10, ALARM)
+    assert may_settle(judged(observed=WITHIN), DRAWS, ALARM)
+    assert not may_settle(judged(observed=NEARLY), DRAWS, ALARM), "no further draw is asked for"
+
+
+def test_an_error_far_beyond_its_budget_is_out_of_reach_but_not_one_of_the_allowance():
+    assert out_of_reach(judged(observed=WITHIN, execution_reference=BEYOND), ALARM)
+    for each in (WITHIN, NEARLY, DOUBT):
+        assert not out_of_reach(judged(observed=each, translation=BEYOND), ALARM)

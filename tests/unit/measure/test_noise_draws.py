@@ -8,6 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from isomorph.core.stated_numbers import WIDER
 from isomorph.core.trace import Noise
+from isomorph.measure import noise_draws
 from isomorph.measure.moments import Moments
 from isomorph.measure.noise_draws import NoiseDraws
 from isomorph.oracle.draw_accumulator import DrawAccumulator
@@ -50,6 +51,34 @@ def test_further_draws_give_what_all_at_once_do():
     for name in one:
         np.testing.assert_array_equal(one[name].deviation, two[name].deviation)
         assert one[name].draws == 6
+
+
+class DrawnTogether(Drawn):
+    """Computes several draws with one call."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = []
+
+    def run_many(self, requests):
+        self.calls.append(len(requests))
+        return [self.run(each.feeds, each.fetch, noise=each.noise) for each in requests]
+
+
+def test_draws_are_asked_for_together_where_the_session_can_and_their_results_fit(monkeypatch):
+    noise, session = Noise(seed=1, rounding=True), DrawnTogether()
+    together, single = NoiseDraws(CENTER, noise), NoiseDraws(CENTER, noise)
+    for draws in (3, 10):
+        together.draw_until(draws, session, {})
+        single.draw_until(draws, Drawn(), {})
+    assert session.calls == [3, 5, 2]
+    np.testing.assert_array_equal(
+        together.spreads()["y"].deviation, single.spreads()["y"].deviation
+    )
+    monkeypatch.setattr(noise_draws, "BATCH_BYTES", 2 * sum(8 * size for size in (3, 2, 1)))
+    NoiseDraws(CENTER, noise).draw_until(3, session, {})
+    assert session.calls[3:] == [2]
+    assert len(session.noises) == 13
 
 
 def test_wider_draws_do_not_change_what_plain_ones_moved():

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from isomorph.core.errors import RuntimeFailedError
-from isomorph.core.trace import Environment, Noise
+from isomorph.core.trace import Environment, Noise, RunRequest
+from isomorph.oracle import stored_matrix, weights
 from isomorph.oracle.control_flow import as_data, chosen, truth, while_loop
 from isomorph.oracle.evaluator import Evaluator, own_constant
 from isomorph.oracle.session import OracleSession
+from isomorph.oracle.stored_matrix import StoredMatrix
 from isomorph.oracle.value import DEAD, EvalValue
 from toy_graph import ToyGraph
 
@@ -127,3 +129,64 @@ def test_a_loop_carries_data_once_a_decision_was_one():
 def test_a_constant_fed_its_own_value_stays_one():
     assert own_constant(np.array([0.5, np.nan]), "float16").constant
     assert own_constant(np.array([0.1]), "float16") is None
+
+
+def multiplied(monkeypatch):
+    """An oracle with a matrix that is not kept, and the number of passes over it so far."""
+    monkeypatch.setattr(stored_matrix, "LARGE", 1)
+    monkeypatch.setattr(weights, "LIFTED_WEIGHT_BYTES", 1)
+    passes, plain = [], StoredMatrix._multiplied
+
+    def counted(self, rows):
+        passes.append(len(rows))
+        return plain(self, rows)
+
+    monkeypatch.setattr(StoredMatrix, "_multiplied", counted)
+    stored = {"w": np.random.default_rng(0).normal(size=(3, 4)), "b": np.ones(4)}
+    steps = [("product", ["x", "w"], "a"), ("third", ["a"], "c"), ("add", ["c", "b"], "y")]
+    return evaluator(steps, stored)[0], passes
+
+
+ROWS = {"x": np.random.default_rng(1).normal(size=(2, 3)).astype(np.float32)}
+
+
+def test_draws_side_by_side_are_those_one_after_the_other_with_one_pass_over_a_weight(monkeypatch):
+    oracle, passes = multiplied(monkeypatch)
+    plain = oracle.run(ROWS, ["a", "y"])
+    noises = [Noise(seed=seed, rounding=True) for seed in range(3)]
+    assert oracle.draws_at_once(ROWS, ["a", "y"]) >= 3
+    alone = [oracle.run(ROWS, ["a", "y"], noise) for noise in noises]
+    passes.clear()
+    session = OracleSession(oracle, Environment(runtime="toy"))
+    requests = [RunRequest(feeds=ROWS, fetch=["a", "y"], noise=noise) for noise in noises]
+    together = session.run_many(requests)
+    assert passes == [6], "three draws of two rows"
+    for one, other in zip(alone, together, strict=True):
+        for name in ("a", "y"):
+            np.testing.assert_allclose(one[name], other[name], rtol=1e-14)
+            assert not np.array_equal(other[name], plain[name])
+    assert len({found["y"].tobytes() for found in together}) == 3
+
+
+def test_requests_that_share_no_numbers_are_computed_one_by_one(monkeypatch):
+    oracle, passes = multiplied(monkeypatch)
+    other = {"x": ROWS["x"] + 1}
+    oracle.run(ROWS, ["y"])
+    passes.clear()
+    noise = Noise(seed=1, rounding=True)
+    session = OracleSession(oracle, Environment(runtime="toy"))
+    requests = [
+        RunRequest(feeds=ROWS, fetch=["y"]),
+        RunRequest(feeds=ROWS, fetch=["a"], noise=noise),
+        RunRequest(feeds=other, fetch=["y"], noise=noise),
+    ]
+    found = session.run_many(requests)
+    assert [list(each) for each in found] == [["y"], ["a"], ["y"]]
+    assert set(passes) == {2}
+    np.testing.assert_array_equal(found[2]["y"], oracle.run(other, ["y"], noise)["y"])
+
+
+def test_a_program_whose_weights_are_kept_draws_one_at_a_time():
+    oracle, _ = evaluator([("add", ["x", "w"], "y")], {"w": [0.1]})
+    oracle.run(X, ["y"])
+    assert oracle.draws_at_once(X, ["y"]) == 1

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from isomorph.oracle.executor import Executor
     from isomorph.oracle.noise import Array, NoiseSource
     from isomorph.oracle.step import Read
+    from isomorph.oracle.stored_matrix import StoredMatrix
 
+_PRODUCTS = frozenset({"MatMul", "Gemm"})
 _LOOK_UPS = frozenset({"Gather", "GatherElements", "GatherND"})
 
 
@@ -77,11 +79,30 @@ class OnnxStep(Step[str]):
     def operands(
         self, inputs: Sequence[EvalValue], view: View, noise: NoiseSource
     ) -> Sequence[Any]:
-        """Sizes stay as declared on data, and tables that are looked up are not lifted whole."""
+        """Sizes stay as declared on data; tables and large matrices are not lifted whole."""
+        if view is WIDE and self.multiplies and self.factors(inputs) is not None:
+            return [
+                value.matrix() if place == 1 else view(value) for place, value in enumerate(inputs)
+            ]
         particular = self.op in _LOOK_UPS or self.op in KEPT_AS_DECLARED
         if not particular or view is not WIDE or all(value.constant for value in inputs):
             return [view(value) for value in inputs]
         return [self._consumed(place, value) for place, value in enumerate(inputs)]
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether it is a product by our kernel."""
+        return self.op in _PRODUCTS and not self.domain and self.kernel is not None
+
+    def factors(self, inputs: Sequence[EvalValue]) -> tuple[Array, StoredMatrix] | None:
+        """Of a product by our kernel with a matrix that is lifted in blocks."""
+        if not self.multiplies or inputs[0].constant:
+            return None
+        matrix = inputs[1].matrix()
+        if matrix is None or self.attributes.get("transA"):
+            return None
+        left, right = inputs[0].wide(), matrix.T if self.attributes.get("transB") else matrix
+        return (left, right) if right.multiplies(left) else None
 
     def _consumed(self, place: int, value: EvalValue) -> Any:  # noqa: ANN401
         if place in KEPT_AS_DECLARED.get(self.op, ()) and is_float(value.dtype):

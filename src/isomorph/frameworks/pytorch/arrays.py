@@ -58,6 +58,22 @@ def to_array(value: Any, *, copy: bool = True) -> Any:  # noqa: ANN401
     return plain.numpy().copy() if copy else plain.numpy()
 
 
+def stored_array(value: Any) -> Array | None:  # noqa: ANN401
+    """The numbers of a narrow float tensor as they lie in memory; None where NumPy cannot read it.
+
+    Float64 is as wide as it gets, and has nothing to be lifted.
+    """
+    if type(value) not in (torch.Tensor, torch.nn.Parameter) or value.dtype == torch.float64:
+        return None
+    if value.dtype not in FLOATS or value.layout is not torch.strided or not value.is_cpu:
+        return None
+    plain = value.detach()
+    if plain.dtype in _BY_BITS:
+        bits, numpy = _BY_BITS[plain.dtype]
+        return np.asarray(plain.view(bits).numpy().view(numpy))
+    return np.asarray(plain.numpy())
+
+
 def to_tensor(array: Array) -> torch.Tensor:
     """A tensor with its own memory, so that whatever runs cannot reach the caller's array."""
     plain = np.ascontiguousarray(array).reshape(np.shape(array))

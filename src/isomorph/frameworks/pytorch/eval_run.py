@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -12,6 +12,7 @@ import torch
 from isomorph.core.trace import Noise
 from isomorph.frameworks.pytorch.arrays import FLOATS, dtype_name, is_float
 from isomorph.frameworks.pytorch.control_flow import is_control, run_control
+from isomorph.frameworks.pytorch.convolution import as_array, plain_float64
 from isomorph.frameworks.pytorch.declared_types import Declared
 from isomorph.frameworks.pytorch.float64_steps import (
     cast,
@@ -23,12 +24,14 @@ from isomorph.frameworks.pytorch.float64_steps import (
     reads_shape,
 )
 from isomorph.frameworks.pytorch.interpreter import (
+    Execution,
     Values,
     enter_body,
     execute,
 )
 from isomorph.frameworks.pytorch.op_noise import disturbed, rounds_nothing, stored
 from isomorph.frameworks.pytorch.operand_devices import call_on_one_device
+from isomorph.frameworks.pytorch.products import stored_product
 from isomorph.frameworks.pytorch.program import Program, Step, plain_word, replace_refs
 from isomorph.frameworks.pytorch.rounding_classes import SELECTS_ROWS
 from isomorph.frameworks.pytorch.weight_cache import LiftedWeights
@@ -41,9 +44,18 @@ from isomorph.oracle.tied_noise import rounding_of
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
+    from isomorph.oracle.stored_matrix import StoredMatrix
 
 
 _NUMPY_FLOATS = (torch.float16, torch.float32, torch.float64)
+
+
+class Factors(NamedTuple):
+    """The operands of a product with a large constant."""
+
+    rows: Array
+    matrix: StoredMatrix
+    added: Any
 
 
 class OracleRun:
@@ -65,6 +77,9 @@ class OracleRun:
         # the spread of a table that the declared type has already rounded.
         self.tables: dict[str, tuple[Any, Any]] = {}
         self.entries = 0
+        self.data: frozenset[int] = frozenset()
+        """The steps that depend on what is fed, or on a constant that this run disturbs."""
+        self._product: Array | None = None
 
     def disturb_constants(self, reads: frozenset[str]) -> frozenset[str]:
         """Which of the constants that are read this run disturbs; each is when it is used.
@@ -184,10 +199,13 @@ class OracleRun:
         if self._selects_stored_rows(step, values):
             arguments, named = _filled(step, lambda name: values[name])
             return lifted(call_on_one_device(step, arguments, named))
+        out = self._computed(types[0] if types else None)
+        factors = self.factors(step, values)
+        if factors is not None:
+            return self._multiplied(factors, site, out)
         arguments, named = _filled(step, lambda name: self.wide_value(name, values))
         if is_control(step):
             return run_control(step, arguments, self._body_runner(data=True))
-        out = self._computed(types[0] if types else None)
         if is_cast(step):
             first = step.needs[0]
             before = self.declared.of(program, first, values[first])
@@ -201,15 +219,66 @@ class OracleRun:
         arguments = numbers_as_held(step, arguments, self._width(program, step, values, out))
         if self.source is None:
             return _called_wide(step, arguments, named)
-        # Narrow types accumulate in float32 and are rounded when they are stored.
-        narrow = self._kept_in(out)
-        unit = UNIT_ROUNDOFF["float32"] if narrow else unit_roundoff(dtype_name(out))
-        self.source.enter(site, unit)
+        narrow = self._enter(site, out)
         with _wide_default():
             result = lifted(disturbed(step, lifted(arguments), lifted(named), self.source, narrow))
         if narrow and not rounds_nothing(step):
             result = stored(result, narrow, self.source.random)
         return result
+
+    def _enter(self, site: tuple[str, int], out: torch.dtype | None) -> str:
+        """Begin the noise of a step; the narrow type that its results are kept in, if any."""
+        assert self.source is not None
+        # Narrow types accumulate in float32 and are rounded when they are stored.
+        narrow = self._kept_in(out)
+        self.source.enter(
+            site, UNIT_ROUNDOFF["float32"] if narrow else unit_roundoff(dtype_name(out))
+        )
+        return narrow
+
+    def factors(self, step: Step, values: Values) -> Factors | None:
+        """The operands of a product with a large constant that is lifted in blocks."""
+        product = stored_product(step)
+        if product is None or product.matrix in self.shaken or torch.is_grad_enabled():
+            return None
+        if not self.weights.owns(product.matrix, values[product.matrix]):
+            return None
+        matrix = self.weights.matrix(product.matrix)
+        if matrix is None:
+            return None
+        x = self.wide_value(product.rows, values)
+        added = None if product.added is None else self.wide_value(product.added, values)
+        if not plain_float64(x) or not (added is None or plain_float64(added)):
+            return None
+        rows, right = as_array(x), matrix.T if product.transposed else matrix
+        return Factors(rows, right, added) if right.multiplies(rows) else None
+
+    def _multiplied(
+        self, factors: Factors, site: tuple[str, int], out: torch.dtype | None
+    ) -> torch.Tensor:
+        rows, matrix, added = factors
+        found = matrix.product(rows) if self._product is None else self._product
+        self._product = None
+        result = torch.from_numpy(found)
+        if added is not None:
+            result = result + added
+        self.weights.release_stored(matrix.stored)
+        if self.source is None:
+            return result
+
+        def magnitude() -> Array:
+            sizes = matrix.sizes().product(np.abs(rows))
+            self.weights.release_stored(matrix.stored)
+            return sizes if added is None else sizes + np.abs(added.numpy())
+
+        narrow = self._enter(site, out)
+        moved = self.source.reduced(result.numpy(), magnitude, rows.shape[-1])
+        result = torch.from_numpy(moved)
+        return stored(result, narrow, self.source.random) if narrow else result
+
+    def take(self, product: Array) -> None:
+        """Take the product of the next step, which was computed with those of other runs."""
+        self._product = product
 
     def _selects_stored_rows(self, step: Step, values: Values) -> bool:
         """Whether it takes rows of constants as they are stored: lifting these rows suffices."""
@@ -251,6 +320,16 @@ class OracleRun:
             return [fetched.get(name) for name in body.outputs]
 
         return run_body
+
+
+def prepare_product(step: Step, draws: Sequence[tuple[OracleRun, Execution]]) -> None:
+    """Multiply a large constant with the operands of all draws in one pass over it."""
+    found = [run.factors(step, execution.values) for run, execution in draws]
+    if all(each is not None for each in found):
+        factors = [each for each in found if each is not None]
+        products = factors[0].matrix.products([each.rows for each in factors])
+        for (run, _), product in zip(draws, products, strict=True):
+            run.take(product)
 
 
 def _filled(step: Step, lookup: Any) -> tuple[list[Any], dict[str, Any]]:  # noqa: ANN401

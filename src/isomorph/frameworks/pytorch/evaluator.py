@@ -13,16 +13,24 @@ from isomorph.core.threads import threads_per_side
 from isomorph.core.trace import Capabilities, Noise
 from isomorph.frameworks.pytorch.arrays import FLOATS, is_float, to_array
 from isomorph.frameworks.pytorch.control_flow import refuse_unsupported
-from isomorph.frameworks.pytorch.eval_run import OracleRun, declared_default
+from isomorph.frameworks.pytorch.eval_run import OracleRun, declared_default, prepare_product
 from isomorph.frameworks.pytorch.float64_steps import data_steps, lifted
-from isomorph.frameworks.pytorch.interpreter import execute, planner_of, starting_values
+from isomorph.frameworks.pytorch.interpreter import (
+    Execution,
+    Plan,
+    execute,
+    execute_together,
+    planner_of,
+    starting_values,
+)
 from isomorph.frameworks.pytorch.model import TorchModel
 from isomorph.frameworks.pytorch.op_recorder import record_fed, writing
 from isomorph.frameworks.pytorch.operand_devices import CPU
-from isomorph.frameworks.pytorch.program import Program
+from isomorph.frameworks.pytorch.program import Program, Step
 from isomorph.frameworks.pytorch.session import feed, in_order
 from isomorph.frameworks.pytorch.weight_cache import LiftedWeights
 from isomorph.oracle.magnitudes import Magnitudes
+from isomorph.oracle.peak_bytes import PeakBytes, run_key
 from isomorph.oracle.session import Keep
 
 
@@ -38,6 +46,7 @@ class TorchEvaluator:
         data_steps(enumerate(model.program.steps), self._data)
         self._weights = LiftedWeights(model.program.constants, model.release, device)
         self._magnitudes = Magnitudes()
+        self._peaks = PeakBytes()
 
     @property
     def capabilities(self) -> Capabilities:
@@ -58,9 +67,9 @@ class TorchEvaluator:
         keep: Keep = lambda _, value: value,
     ) -> dict[str, Any]:
         """Compute ``fetch`` from ``feeds``; floats are returned in float64."""
+        if self._model.cuttable:
+            return self.run_draws(feeds, fetch, [noise], [keep])[0]
         with _few_threads():
-            if self._model.cuttable:
-                return self._run_cut(feeds, fetch, noise, keep)
             found = self._run_recorded(feeds, fetch, noise)
             return {name: keep(name, value) for name, value in found.items()}
 
@@ -97,14 +106,47 @@ class TorchEvaluator:
         self._weights.clear()
         self._magnitudes.clear()
 
-    def _run_cut(
+    def draws_at_once(self, feeds: Mapping[str, Any], fetch: Sequence[str]) -> int:
+        """How many draws like this are computed side by side: where weights are not kept.
+
+        Each weight is then read and lifted once for all of them.
+        """
+        if self._weights.complete or not self._model.cuttable:
+            return 1
+        return self._peaks.runs_at_once(run_key(feeds, fetch))
+
+    def run_draws(
         self,
+        feeds: Mapping[str, Any],
+        fetch: Sequence[str],
+        noises: Sequence[Noise | None],
+        keeps: Sequence[Keep],
+    ) -> list[dict[str, Any]]:
+        """As ``run`` once for each of these noises, node by node side by side."""
+        plan = self._planners[""].plan(frozenset(feeds), tuple(fetch))
+        with _few_threads(), torch.no_grad(), declared_default():
+            draws = [
+                self._begin(plan, feeds, fetch, noise, keep)
+                for noise, keep in zip(noises, keeps, strict=True)
+            ]
+
+            def prepare(index: int, step: Step) -> None:
+                if all(index in run.data for run, _ in draws):
+                    prepare_product(step, draws)
+
+            executions = [execution for _, execution in draws]
+            execute_together(plan, executions, prepare if len(draws) > 1 else None)
+        self._peaks.note(run_key(feeds, fetch), draws[0][1].peak_bytes)
+        return [execution.fetched for _, execution in draws]
+
+    def _begin(
+        self,
+        plan: Plan,
         feeds: Mapping[str, Any],
         fetch: Sequence[str],
         noise: Noise | None,
         keep: Keep,
-    ) -> dict[str, Any]:
-        plan = self._planners[""].plan(frozenset(feeds), tuple(fetch))
+    ) -> tuple[OracleRun, Execution]:
         run = self._new_run(feeds, noise)
         values = {
             name: lifted(feed_raw(self._program, name, array)) for name, array in feeds.items()
@@ -115,17 +157,14 @@ class TorchEvaluator:
         tables = {
             name: table for name in values if (table := self._table(name, values[name])) is not None
         }
-        with torch.no_grad(), declared_default():
-            given = {**values, **tables}
-            start = starting_values(self._program, given, plan, self._program.constants)
-            steps = data_steps(plan.steps, {*values, *shaken} - set(tables))
-            return execute(
-                plan,
-                start,
-                fetch,
-                run.evaluator(self._program, steps, ""),
-                lambda name, value: keep(name, to_array(run.wide_value(name, {name: value}))),
-            )
+        start = starting_values(self._program, {**values, **tables}, plan, self._program.constants)
+        run.data = data_steps(plan.steps, {*values, *shaken} - set(tables))
+        return run, Execution(
+            start,
+            fetch,
+            run.evaluator(self._program, run.data, ""),
+            lambda name, value: keep(name, to_array(run.wide_value(name, {name: value}))),
+        )
 
     def _new_run(self, feeds: Mapping[str, Any], noise: Noise | None) -> OracleRun:
         magnitudes = {} if noise is None else self._magnitudes.of(feeds)

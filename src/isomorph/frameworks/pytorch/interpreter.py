@@ -38,20 +38,62 @@ def execute(
     keep: Callable[[str, Any], Any] = lambda _, value: value,
 ) -> dict[str, Any]:
     """Run the plan, consuming ``values``; ``keep`` decides how a fetched value is kept."""
-    fetched = {name: keep(name, values[name]) for name in fetch if name in values}
-    for place, (index, step) in enumerate(plan.steps):
-        leave(step.name)
+    run = Execution(values, fetch, evaluate, keep)
+    execute_together(plan, [run])
+    return run.fetched
+
+
+class Execution:
+    """One run of a plan, step by step."""
+
+    def __init__(
+        self,
+        values: Values,
+        fetch: Sequence[str],
+        evaluate: Evaluate,
+        keep: Callable[[str, Any], Any] = lambda _, value: value,
+    ) -> None:
+        self.values, self._fetch = values, fetch
+        self._evaluate, self._keep = evaluate, keep
+        self.fetched = {name: keep(name, values[name]) for name in fetch if name in values}
+        self._sizes: dict[str, int] = {}
+        self._bytes = self.peak_bytes = 0
+
+    def compute(self, index: int, step: Step, finished: Sequence[str]) -> None:
+        """Compute one step, and release the values that nothing reads after it."""
+        values = self.values
         # What is fed stays: another output of a step that runs anyway may have been cut.
-        given = bind(step, evaluate(index, step, values))
+        given = bind(step, self._evaluate(index, step, values))
         for name, value in given.items():
             fed = name in values
             if not fed:
                 values[name] = value
-            if name in fetch and not fed:
-                fetched[name] = keep(name, value)
-        for name in plan.releases[place]:
+                self._sizes[name] = _bytes_of(value)
+                self._bytes += self._sizes[name]
+            if name in self._fetch and not fed:
+                self.fetched[name] = self._keep(name, value)
+        self.peak_bytes = max(self.peak_bytes, self._bytes)
+        for name in finished:
             values.pop(name, None)
-    return fetched
+            self._bytes -= self._sizes.pop(name, 0)
+
+
+def execute_together(
+    plan: Plan,
+    runs: Sequence[Execution],
+    prepare: Callable[[int, Step], None] | None = None,
+) -> None:
+    """Run the plan several times, step by step side by side, each step after ``prepare``."""
+    for (index, step), finished in zip(plan.steps, plan.releases, strict=True):
+        leave(step.name)
+        if prepare is not None:
+            prepare(index, step)
+        for run in runs:
+            run.compute(index, step, finished)
+
+
+def _bytes_of(value: Any) -> int:  # noqa: ANN401
+    return int(value.nbytes) if isinstance(value, torch.Tensor) else 0
 
 
 def bind(step: Step, result: Any) -> dict[str, Any]:  # noqa: ANN401

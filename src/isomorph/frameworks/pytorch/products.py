@@ -6,13 +6,14 @@ Threads of torch cut a product by their number, so that its last bits depend on 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from isomorph.frameworks.pytorch.bound_arguments import bound
 from isomorph.frameworks.pytorch.convolution import as_array, plain_float64
-from isomorph.frameworks.pytorch.program import Step
+from isomorph.frameworks.pytorch.program import Ref, Step
 from isomorph.kernels.blocked_products import matrix_product
 
 _ATEN = torch.ops.aten
@@ -36,6 +37,44 @@ def multiplied(step: Step, arguments: list[Any], named: dict[str, Any]) -> torch
         given = bound(step, arguments, named)
         return _product(given["self"], given.get("mat2", given.get("other")), None)
     return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredProduct:
+    """A product with a constant: the names of its operands; ``transposed``: with the matrix so."""
+
+    rows: str
+    matrix: str
+    added: str | None = None
+    transposed: bool = False
+
+
+def stored_product(step: Step) -> StoredProduct | None:
+    """The operands of a product of two values; None for any other operator."""
+    if step.target is _ATEN.linear.default:
+        given = bound(step, step.args, step.kwargs)
+        names = given["input"], given["weight"], given.get("bias")
+    elif step.target is _ATEN.addmm.default:
+        given = bound(step, step.args, step.kwargs)
+        if given.get("beta", 1) != 1 or given.get("alpha", 1) != 1:
+            return None
+        names = given["mat1"], given["mat2"], given["self"]
+    elif step.target in _MATRICES:
+        given = bound(step, step.args, step.kwargs)
+        names = given["self"], given.get("mat2", given.get("other")), None
+    else:
+        return None
+    rows, matrix, added = names
+    if not (isinstance(rows, Ref) and isinstance(matrix, Ref)):
+        return None
+    if not (added is None or isinstance(added, Ref)):
+        return None
+    return StoredProduct(
+        rows=rows.name,
+        matrix=matrix.name,
+        added=None if added is None else added.name,
+        transposed=step.target is _ATEN.linear.default,
+    )
 
 
 def _product(x: Any, matrix: Any, added: Any) -> torch.Tensor | None:  # noqa: ANN401

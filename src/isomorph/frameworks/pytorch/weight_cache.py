@@ -12,9 +12,11 @@ import torch
 
 from isomorph.core.limits import LIFTED_WEIGHT_BYTES
 from isomorph.core.memory import share_of_memory
+from isomorph.frameworks.pytorch.arrays import stored_array
 from isomorph.frameworks.pytorch.float64_steps import lifted
 from isomorph.frameworks.pytorch.mapped_weights import LARGE
 from isomorph.frameworks.pytorch.operand_devices import CPU, device_share
+from isomorph.oracle.stored_matrix import StoredMatrix, is_large_matrix
 from isomorph.oracle.weights import BoundedCache
 
 
@@ -31,6 +33,8 @@ class LiftedWeights:
         self._device = device
         self._on_device: BoundedCache[str, Any] = BoundedCache(device_share(device))
         self._kept: BoundedCache[str, Any] = BoundedCache(share_of_memory(LIFTED_WEIGHT_BYTES))
+        held = (each for each in constants.values() if isinstance(each, torch.Tensor))
+        self._all_fit = self._kept.fits(sum(8 * each.numel() for each in held))
 
     def owns(self, name: str, value: Any) -> bool:  # noqa: ANN401
         """Whether this value is the program's own constant, and not one fed in its place."""
@@ -49,6 +53,16 @@ class LiftedWeights:
         self.release_stored(value)
         return value
 
+    def matrix(self, name: str) -> StoredMatrix | None:
+        """A constant that is lifted in blocks where it is multiplied; None where it is kept."""
+        stored = self.constants[name]
+        if self._device != CPU or self._kept.get(name) is not None:
+            return None
+        if self._kept.fits(8 * stored.numel()):
+            return None
+        array = stored_array(stored)
+        return StoredMatrix(array) if is_large_matrix(array) else None
+
     def _moved(self, name: str, stored: Any) -> Any:  # noqa: ANN401
         kept = self._on_device.get(name)
         if kept is not None:
@@ -62,6 +76,11 @@ class LiftedWeights:
         """Release the stored bytes of a large constant after it was used."""
         if used.nbytes >= LARGE:
             self.release()
+
+    @property
+    def complete(self) -> bool:
+        """Whether all constants fit into what is kept."""
+        return self._all_fit
 
     def clear(self) -> None:
         """Release everything."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -86,6 +87,19 @@ class TfliteMainGraph:
         """The constant, or the state of a variable."""
         found = self._main.stored(key, executor, scope)
         return None if found is None else executor.arithmetic.stored(self.name(key, scope), found)
+
+    @property
+    def keeps_weights(self) -> bool:
+        """Whether all weights that were read stay between runs."""
+        return self._main.weights.complete
+
+    def reads_shared(self, *, between: int) -> AbstractContextManager[None]:
+        """Within, a weight that is read stays until ``release_reads``, if several draws use it."""
+        return self._main.weights.reads_shared(between=between)
+
+    def release_reads(self) -> None:
+        """Release the weights that were read since the last call, if nothing keeps them."""
+        self._main.weights.release_reads()
 
     def fed(self, key: int, value: Any, noise: Noise | None) -> EvalValue:  # noqa: ANN401
         """A fed array: on its tensor's grid, as the constant that it is, or as data."""

@@ -8,6 +8,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from isomorph.core.trace import Noise
 from isomorph.frameworks.onnx.evaluator import Evaluator
+from isomorph.oracle import stored_matrix, weights
+from isomorph.oracle.stored_matrix import StoredMatrix
 
 FLOAT, HALF = TensorProto.FLOAT, TensorProto.FLOAT16
 U32, U16 = 2.0**-24, 2.0**-11
@@ -263,3 +265,61 @@ def test_large_sums_of_integers_are_rounded_after_all():
     evaluator = opened([helper.make_node("ReduceSum", ["x"], ["y"])])
     deviation, _ = spread(evaluator, np.full((3, 1), 2.0**23, np.float32), rounding=True)
     assert deviation.any()
+
+
+PRODUCTS = {
+    "MatMul": helper.make_node("MatMul", ["x", "w"], ["y"]),
+    "Gemm": helper.make_node("Gemm", ["x", "w", "b"], ["y"], alpha=0.5),
+    "Gemm, transposed": helper.make_node("Gemm", ["x", "t", "b"], ["y"], transB=1),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("kind", [np.float32, np.float16])
+def test_draws_multiply_a_large_weight_in_one_pass_as_each_alone_does(name, kind, monkeypatch):
+    w = np.random.default_rng(1).standard_normal((50, 8)).astype(kind)
+    constants = {"w": w, "t": np.ascontiguousarray(w.T), "b": np.ones(8, kind)}
+    given = {"x": X.astype(kind)}
+    narrow = FLOAT if kind is np.float32 else HALF
+    noises = [Noise(seed=seed, rounding=True) for seed in range(3)]
+
+    def drawn():
+        evaluator = opened([PRODUCTS[name]], constants, kind=narrow)
+        return evaluator, [evaluator.run(given, ["y"], noise)["y"] for noise in noises]
+
+    _, whole = drawn()
+    monkeypatch.setattr(stored_matrix, "LARGE", 1)
+    monkeypatch.setattr(weights, "LIFTED_WEIGHT_BYTES", 1)
+    passes, plain = [], StoredMatrix._multiplied
+
+    def counted(self, rows):
+        passes.append(len(rows))
+        return plain(self, rows)
+
+    monkeypatch.setattr(StoredMatrix, "_multiplied", counted)
+    evaluator, alone = drawn()
+    assert len(passes) == 4, "one for the sizes, whatever the number of draws"
+    passes.clear()
+    keeps = [lambda _, value: value] * 3
+    together = [found["y"] for found in evaluator.run_draws(given, ["y"], noises, keeps)]
+    assert passes == [12]
+    for one, two, three in zip(whole, alone, together, strict=True):
+        np.testing.assert_allclose(two, one, rtol=1e-12)
+        np.testing.assert_allclose(three, one, rtol=1e-12)
+    assert len({each.tobytes() for each in together}) == 3
+
+
+def test_a_weight_that_a_draw_disturbs_is_its_own(monkeypatch):
+    w = np.random.default_rng(1).standard_normal((50, 8)).astype(np.float32)
+    monkeypatch.setattr(stored_matrix, "LARGE", 1)
+    monkeypatch.setattr(weights, "LIFTED_WEIGHT_BYTES", 1)
+    evaluator = opened([PRODUCTS["MatMul"]], {"w": w})
+    noises = [Noise(seed=1, constants=("w",)), Noise(seed=2, constants=("w",)), Noise(seed=3)]
+    keeps = [lambda _, value: value] * 3
+    found = [each["y"] for each in evaluator.run_draws({"x": X}, ["y"], noises, keeps)]
+    plain = evaluator.run({"x": X}, ["y"])["y"]
+    np.testing.assert_allclose(found[2], plain, rtol=1e-14)
+    for one, seed in zip(found, (1, 2), strict=False):
+        moved = evaluator.run({"x": X}, ["w"], Noise(seed=seed, constants=("w",)))["w"]
+        np.testing.assert_allclose(one, X.astype(np.float64) @ moved, rtol=1e-9)
+        assert not np.allclose(one, plain, rtol=1e-9)

@@ -1,0 +1,103 @@
+"""Products with a stored matrix that is lifted in blocks: the numbers and bits of a whole one."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from isomorph.core.threads import use_threads
+from isomorph.oracle import stored_matrix
+from isomorph.oracle.stored_matrix import StoredMatrix, is_large_matrix
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    yield
+    use_threads(1)
+
+
+def drawn(*shape, dtype=np.float32):
+    return np.random.default_rng(sum(shape)).normal(size=shape).astype(dtype)
+
+
+STORED = {
+    "by rows": drawn(70, 130),
+    "by columns": drawn(130, 70).T,
+    "every other column": drawn(70, 260)[:, ::2],
+    "float16": drawn(70, 130, dtype=np.float16),
+    "bfloat16": drawn(70, 130, dtype=ml_dtypes.bfloat16),
+}
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_a_product_is_that_with_the_lifted_matrix(name):
+    stored, a = STORED[name], drawn(2, 5, 70, dtype=np.float64)
+    wide = stored.astype(np.float64)
+    found = StoredMatrix(stored).product(a)
+    np.testing.assert_allclose(found, a @ wide, rtol=1e-12, atol=1e-12)
+    sizes = StoredMatrix(stored).sizes().product(np.abs(a))
+    np.testing.assert_allclose(sizes, np.abs(a) @ np.abs(wide), rtol=1e-12)
+    turned = StoredMatrix(stored).T
+    assert turned.shape == stored.shape[::-1]
+    np.testing.assert_allclose(
+        turned.product(found), found @ wide.T, rtol=1e-12, atol=1e-12 * np.max(np.abs(found)) * 130
+    )
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_other_readers_get_an_array_of_float64(name):
+    matrix, wide = StoredMatrix(STORED[name]), STORED[name].astype(np.float64)
+    assert np.asarray(matrix).dtype == matrix.dtype == np.float64
+    assert np.array_equal(np.asarray(matrix), wide)
+    assert np.array_equal(np.asarray(matrix.sizes()), np.abs(wide))
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_no_number_of_threads_changes_a_bit(name, monkeypatch):
+    monkeypatch.setattr(stored_matrix, "_PART_WORK", 1)
+    monkeypatch.setattr(stored_matrix, "_MOST_COLUMNS", 8)
+    found, a = [], drawn(5, 70, dtype=np.float64)
+    for count in (1, 4):
+        use_threads(count)
+        found.append(StoredMatrix(STORED[name]).product(a))
+    assert np.array_equal(*found)
+
+
+def test_several_operands_are_multiplied_in_one_pass(monkeypatch):
+    matrix = StoredMatrix(STORED["by rows"])
+    operands = [drawn(2, 3, 70, dtype=np.float64), drawn(4, 70, dtype=np.float64)]
+    alone = [matrix.product(each) for each in operands]
+    matrix.prepare(operands)
+    monkeypatch.setattr(matrix, "_multiplied", None)
+    for operand, one in zip(operands, alone, strict=True):
+        np.testing.assert_allclose(matrix.product(operand), one, rtol=1e-12, atol=1e-12)
+    with pytest.raises(TypeError):
+        matrix.product(operands[0].copy())  # equal numbers are another operand
+
+
+def test_what_was_prepared_for_the_transposed_matrix_is_found_there():
+    matrix, a = StoredMatrix(STORED["by rows"]), drawn(4, 130, dtype=np.float64)
+    matrix.T.prepare([a])
+    assert matrix.T.product(a) is matrix.T.product(a)
+
+
+def test_it_multiplies_rows_of_float64_of_its_height():
+    matrix = StoredMatrix(STORED["by rows"])
+    assert matrix.multiplies(np.ones((2, 70)))
+    for other in (np.ones((2, 71)), np.ones(70), np.ones((2, 70), np.float32), None):
+        assert not matrix.multiplies(other)
+
+
+def test_blocks_of_long_columns_are_narrow_and_none_is_empty():
+    assert stored_matrix._columns(64) == stored_matrix._MOST_COLUMNS
+    assert stored_matrix._columns(1 << 30) == stored_matrix._FEWEST_COLUMNS
+    rows = np.ones((3, 70))
+    parts = stored_matrix._parts(rows, 130)
+    assert [part.start for part in parts[1:]] == [part.stop for part in parts[:-1]]
+    assert (parts[0].start, parts[-1].stop) == (0, 130)
+
+
+def test_a_large_matrix_has_two_axes_and_many_numbers():
+    assert is_large_matrix(np.zeros((1 << 10, 1 << 10), np.float16))
+    assert not is_large_matrix(np.zeros((1 << 9, 1 << 10)))
+    assert not is_large_matrix(np.zeros(1 << 20))
+    assert not is_large_matrix([1.0])
