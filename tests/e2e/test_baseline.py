@@ -47,6 +47,10 @@ def test_several_reports_do_not_make_one_document(team):
     assert done.returncode == 2
     assert "error[BAD_OPTION]" in done.stderr
     assert not done.stdout
+    done = isomorph(team, "check", "-o", "all.html")
+    assert done.returncode == 2
+    assert "-o all --format html" in done.stderr
+    assert not (team / "all.html").exists()
     done = isomorph(team, "check", "--format", "junit", "-o", "reports")
     assert done.returncode == 1, done.stderr
     assert {path.name for path in (team / "reports").iterdir()} == {"good.xml", "odd.xml"}

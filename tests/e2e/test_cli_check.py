@@ -75,11 +75,30 @@ def test_the_json_satisfies_the_published_schema(models, tmp_path):
     target = tmp_path / "r.json"
     done = isomorph(models, "check", "a.onnx", "wrong.onnx", "--format", "json", "-o", target)
     assert done.returncode == 1, done.stderr
-    assert done.stdout == ""
+    assert done.stdout.startswith("DIVERGENT  ")
+    assert f"written to {target}" in done.stdout
     report = json.loads(target.read_text())
     jsonschema.Draft202012Validator(schema()).validate(report)
     assert report["verdict"] == "divergent"
     assert report["outputs"][0]["rounding"]["budget"]["ratio"] > 1
+
+
+def test_the_ending_of_the_file_chooses_the_format(models, tmp_path):
+    for name, begins in (("r.json", "{"), ("r.html", "<!doctype"), ("r.txt", "DIVERGENT")):
+        done = isomorph(models, "check", "a.onnx", "wrong.onnx", "-o", tmp_path / name)
+        assert done.returncode == 1, done.stderr
+        assert (tmp_path / name).read_text(encoding="utf-8").lower().startswith(begins.lower())
+    stated = isomorph(
+        models, "check", "a.onnx", "a.onnx", "--format", "markdown", "-o", tmp_path / "r.json"
+    )
+    assert stated.returncode == 0, stated.stderr
+    assert (tmp_path / "r.json").read_text(encoding="utf-8").startswith("#")
+
+
+def test_a_misspelt_setting_is_corrected(models):
+    done = isomorph(models, "run", "a.onnx", "--set", "optimisation=none")
+    assert done.returncode == 2
+    assert "fix: --set optimization=…" in done.stderr
 
 
 def test_equal_seeds_give_equal_figures(models):

@@ -38,7 +38,7 @@ def check(
     pair_flags: PairFlags,
     check_flags: CheckFlags,
     load_flags: LoadFlags,
-    format: options.Format = "terminal",  # noqa: A002 - the word on the command line
+    format: options.ReportFormat = None,  # noqa: A002 - the word on the command line
     output: options.Output = None,
     debug: options.Debug = False,
 ) -> int:
@@ -50,11 +50,17 @@ def check(
     from isomorph import api, registry
     from isomorph.cli.command_cost import with_cost_of_command
     from isomorph.cli.contradiction import save_contradiction
-    from isomorph.cli.output import refuse_page_on_terminal, show_report, show_report_on_interrupt
+    from isomorph.cli.output import (
+        refuse_page_on_terminal,
+        show_report,
+        show_report_on_interrupt,
+        show_verdict,
+    )
+    from isomorph.cli.output_format import format_of
     from isomorph.cli.progress import Progress
     from isomorph.store.targets import check_target
 
-    reporter = registry.reporter(format)
+    reporter = registry.reporter(format_of(format, output, registry.names("reporters")))
     looked_at = reporter.profile  # a page shows more than a verdict
     usual = {"align": True if looked_at else None, "profile": looked_at}
     stated = options_of(input_flags, sample_flags, pair_flags, check_flags, load_flags)
@@ -71,5 +77,7 @@ def check(
         report = api.check(reference, candidate, progress=progress, **{**usual, **stated})
     report = with_cost_of_command(report)
     show_report(report, reporter, output)
+    if output is not None:
+        show_verdict(report, output)
     save_contradiction(report)
     return report.exit_code

@@ -18,17 +18,16 @@ def explain(
 ) -> int:
     """What a cause or a code means, and what to do about it.
 
+    Without a word, every word with its first sentence.
+
     Exit codes: 0 explained, 2 an unknown word.
     """
     from isomorph import api
     from isomorph.cli.output import write
-    from isomorph.core.errors import UsageError
     from isomorph.reporters.explanation_text import index_line, lines
 
-    if every:
+    if every or word is None:
         write("\n".join(map(index_line, api.explain())), None)
         return 0
-    if word is None:
-        raise UsageError("BAD_OPTION", "nothing to explain", fix="give a word, or --list")
     write("\n".join(lines(*api.explain(word))), None)
     return 0

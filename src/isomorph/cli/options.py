@@ -282,6 +282,10 @@ Timeout = Annotated[
     ),
 ]
 Format = Annotated[str, Option("--format", help="terminal, html, json, junit, sarif, …")]
+ReportFormat = Annotated[
+    str | None,
+    Option("--format", help="html, json, junit, sarif, …; without it, by the output's suffix."),
+]
 Output = Annotated[Path | None, Option("--output", "-o", help="Write the report to this file.")]
 Folder = Annotated[
     Path, Option("--output", "-o", metavar="DIR", help="The folder to write; a new one.")

@@ -39,6 +39,14 @@ def show_report(report: Report, reporter: Reporter, output: Path | None) -> None
     _append_to_environment_file(report, reporter)
 
 
+def show_verdict(report: Report, output: Path) -> None:
+    """One line on the terminal for a report that went to a file."""
+    from isomorph.core.escaping import printable
+
+    verdict = f"{printable(report.headline)}  {printable(report.reason, limit=200)}"
+    write(f"{verdict}\nwritten to {printable(str(output))}", None)
+
+
 @contextmanager
 def show_report_on_interrupt(reporter: Reporter, output: Path | None) -> Iterator[None]:
     """On Ctrl-C, write the report of what was measured so far, then raise again."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from isomorph.cli.contradiction import save_contradiction
 from isomorph.cli.output import show_report, show_report_on_interrupt, write
+from isomorph.cli.output_format import BY_SUFFIX
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.escaping import printable
 from isomorph.store.projects import NAMES, find_project
@@ -94,6 +95,12 @@ def _targets(
     """Where each report goes: one alone into the file that is named, others into a folder."""
     if output is None:
         return [None] * len(pairs)
+    if len(pairs) > 1 and output.suffix.lower() in BY_SUFFIX and not output.is_dir():
+        raise UsageError(
+            "BAD_OPTION",
+            f"{output.name} looks like one file, and {len(pairs)} pairs have a report each",
+            fix=f"name a folder for them: -o {output.stem} --format {reporter.name}",
+        )
     if len(pairs) == 1 and output.suffix and not output.is_dir():
         check_target(output, pairs[0].reference, pairs[0].candidate)
         return [output]

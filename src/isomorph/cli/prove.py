@@ -19,8 +19,8 @@ def prove(
     pair_flags: PairFlags,
     load_flags: LoadFlags,
     format: Annotated[  # noqa: A002 - the word on the command line
-        str, Option("--format", help="terminal, json or html.")
-    ] = "terminal",
+        str | None, Option("--format", help="terminal, json or html.")
+    ] = None,
     output: options.Output = None,
     debug: options.Debug = False,
 ) -> int:
@@ -33,6 +33,7 @@ def prove(
     """
     from isomorph import api, registry
     from isomorph.cli.output import refuse_page_on_terminal, write
+    from isomorph.cli.output_format import format_of
     from isomorph.cli.progress import Progress
     from isomorph.core.escaping import printable
     from isomorph.reporters.html import HtmlReporter
@@ -41,7 +42,9 @@ def prove(
     from isomorph.reporters.textwrap import wrapped
     from isomorph.store.targets import check_target
 
-    options.require_choice("--format", format, FORMATS)
+    format = options.require_choice(  # noqa: A001 - the word on the command line
+        "--format", format_of(format, output, FORMATS), FORMATS
+    )
     if format == "html":
         refuse_page_on_terminal(registry.reporter(format), output)
     check_target(output, reference, candidate, input_flags.inputs, load_flags.state)

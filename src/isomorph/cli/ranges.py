@@ -29,8 +29,8 @@ def ranges(
         Option("--write-input", metavar="FILE", help="Write the input that overflows (.npz)."),
     ] = None,
     format: Annotated[  # noqa: A002 - the word on the command line
-        str, Option("--format", help="terminal, json or markdown.")
-    ] = "terminal",
+        str | None, Option("--format", help="terminal, json or markdown.")
+    ] = None,
     output: options.Output = None,
     debug: options.Debug = False,
 ) -> int:
@@ -44,13 +44,16 @@ def ranges(
 
     from isomorph import api
     from isomorph.cli.output import write
+    from isomorph.cli.output_format import format_of
     from isomorph.cli.progress import Progress
     from isomorph.reporters import ranges_text
     from isomorph.reporters.json import as_json
     from isomorph.store.input_files import write_arrays
     from isomorph.store.targets import check_target, refuse_overwriting
 
-    options.require_choice("--format", format, FORMATS)
+    format = options.require_choice(  # noqa: A001 - the word on the command line
+        "--format", format_of(format, output, FORMATS), FORMATS
+    )
     check_target(output, model, data, input_flags.inputs)
     refuse_overwriting(overflow, model, input_flags.inputs, load_flags.state)
     with Progress() as progress:

@@ -8,25 +8,13 @@ from typing import Annotated
 from isomorph.cli import options
 from isomorph.cli.parameters import Argument, Option
 
-BY_SUFFIX = {
-    ".html": "html",
-    ".htm": "html",
-    ".json": "json",
-    ".xml": "junit",
-    ".sarif": "sarif",
-    ".md": "markdown",
-}
-
 
 def report(
     source: Annotated[
         Path, Argument(metavar="REPORT", help="What check wrote with --format json.")
     ],
     *,
-    format: Annotated[  # noqa: A002 - the word on the command line
-        str | None,
-        Option("--format", help="html, junit, sarif, …; without it, by the output's suffix."),
-    ] = None,
+    format: options.ReportFormat = None,  # noqa: A002 - the word on the command line
     repair: Annotated[
         Path | None,
         Option("--repair", help="What fix wrote with --format json, to show on the page."),
@@ -42,13 +30,13 @@ def report(
     """
     from isomorph import registry
     from isomorph.cli.output import refuse_page_on_terminal, show_report, write
+    from isomorph.cli.output_format import format_of
     from isomorph.core.errors import UsageError
     from isomorph.core.protocols import RepairReporter
     from isomorph.store.reports import read_repair, read_report
     from isomorph.store.targets import check_target
 
-    suffix = output.suffix.lower() if output is not None else ""
-    reporter = registry.reporter(format or BY_SUFFIX.get(suffix, "terminal"))
+    reporter = registry.reporter(format_of(format, output, registry.names("reporters")))
     refuse_page_on_terminal(reporter, output)
     check_target(output, source, repair)
     if repair is None:

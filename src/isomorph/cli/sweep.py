@@ -48,8 +48,8 @@ def sweep(
         Path | None, Option("--export", metavar="FILE", help="All rows as .json, .csv or .md.")
     ] = None,
     format: Annotated[  # noqa: A002 - the word on the command line
-        str, Option("--format", help="terminal, json, markdown or csv.")
-    ] = "terminal",
+        str | None, Option("--format", help="terminal, json, markdown or csv.")
+    ] = None,
     output: options.Output = None,
     debug: options.Debug = False,
 ) -> int:
@@ -59,11 +59,14 @@ def sweep(
     """
     from isomorph import api
     from isomorph.cli.output import write
+    from isomorph.cli.output_format import format_of
     from isomorph.core.escaping import printable
     from isomorph.store.targets import check_target
     from isomorph.sweeping.cell_selection import chosen_cells, planned
 
-    options.require_choice("--format", format, FORMATS)
+    format = options.require_choice(  # noqa: A001 - the word on the command line
+        "--format", format_of(format, output, FORMATS), FORMATS
+    )
     for each in again or ():
         options.require_choice("--again", each, AGAIN)
     if export is not None and export.suffix not in _EXPORTS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -196,10 +197,12 @@ def completed(runtime: str, settings: Mapping[str, str]) -> Mapping[str, str]:
     known = registry.runtime(runtime).settings
     for key in settings:
         if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
             raise UsageError(
                 "UNKNOWN_SETTING",
                 f"runtime {runtime!r} has no setting {key!r}",
                 why=f"it knows: {', '.join(sorted(known)) or 'none'}",
+                fix=f"--set {near[0]}=…" if near else None,
             )
     return {**known, **settings}
 

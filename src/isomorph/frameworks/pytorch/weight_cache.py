@@ -61,7 +61,7 @@ class LiftedWeights:
         if self._kept.fits(8 * stored.numel()):
             return None
         array = stored_array(stored)
-        return StoredMatrix(array) if is_large_matrix(array) else None
+        return StoredMatrix(array) if array is not None and is_large_matrix(array) else None
 
     def _moved(self, name: str, stored: Any) -> Any:  # noqa: ANN401
         kept = self._on_device.get(name)
