@@ -14,7 +14,7 @@ def ended(code, stderr=""):
 
 
 @pytest.mark.parametrize(("code", "word"), [(0, "proven"), (3, "open")])
-def test_a_proof_is_told_by_its_exit_code(tmp_path, code, word):
+def test_the_exit_code_of_a_proof_is_its_answer(tmp_path, code, word):
     (tmp_path / "r.json").write_text("{}", encoding="utf-8")
     assert answer(Verb.PROVE, ended(code), tmp_path / "r.json")["verdict"] == word
 
