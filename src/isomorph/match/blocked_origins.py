@@ -32,15 +32,12 @@ if TYPE_CHECKING:
     from isomorph.match.stored_weights import StoredWeight, Weights
 
 
-def only_stored_packed(side: Weights) -> tuple[str, ...] | None:
-    """Name the packed weights of a graph; None where a product quantizes its other factor."""
-    found = []
-    for node in side.graph.nodes:
-        if node.op == PRODUCT:
-            if int(node.attributes.get("accuracy_level", 0) or 0) == 4:
-                return None
-            found.append(node.inputs[1])
-    return tuple(found)
+def packed_weights(side: Weights) -> tuple[str, ...]:
+    """Name the packed weights of a graph that products read.
+
+    A product may quantize its other factor when it runs: that moves runs, and no graph.
+    """
+    return tuple(node.inputs[1] for node in side.graph.nodes if node.op == PRODUCT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +54,7 @@ def blocked_origins(reference: Weights, candidate: Weights) -> PackedOrigins | N
     A weight has none where its rounding is not fair, or where it may be that of two weights. None
     where more is narrow than packed weights, or where they are too large to be kept.
     """
-    packed = only_stored_packed(candidate)
-    if packed is None:
-        return None
+    packed = packed_weights(candidate)
     found: dict[str, Array] = {}
     sources = _sources(reference) if packed else {}
     kept = 0

@@ -40,6 +40,7 @@ from isomorph.measure.pair_evidence import (
 )
 from isomorph.measure.parallel import evaluate_all, evaluate_tails
 from isomorph.measure.precision import jumps, lower_precision, quantized
+from isomorph.measure.run_time_quantizers import added_run_time_quantizers
 from isomorph.measure.shared_draws import share_draws
 from isomorph.measure.underflow import Underflow, explained, underflow
 from isomorph.measure.verdict import Question, decide, graphs_differ
@@ -331,6 +332,7 @@ def _judge_once(
         false_alarm=terms.false_alarm,
         lossy=bool(lower_precision(reference.model.graph, candidate.model.graph)),
         run_dtype=narrower_run_dtype(reference, candidate),
+        run_quantizes=bool(added_run_time_quantizers(reference.model.graph, candidate.model.graph)),
         quantized=quantized(reference.model.graph) or quantized(candidate.model.graph),
         budget=terms.budget(left, right),
         allowance=None

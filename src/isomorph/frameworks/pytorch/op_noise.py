@@ -93,7 +93,8 @@ class StoredAtEachStep:
 
     def __init__(self, source: NoiseSource, dtype: str) -> None:
         self.source, self.dtype = source, dtype
-        self.quantizers, self.scale = source.quantizers, source.scale
+        self.quantizers, self.run_time = source.quantizers, source.run_time
+        self.scale = source.scale
 
     @property
     def random(self) -> np.random.Generator:
