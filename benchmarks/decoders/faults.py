@@ -32,9 +32,15 @@ class PlantedFault:
 
 
 def _fault(
-    name: str, plant: Callable[[EditedGraph], None], *causes: str, form: str = "export"
+    name: str,
+    plant: Callable[[EditedGraph], None],
+    *causes: str,
+    form: str = "export",
+    verdict: str = "divergent",
 ) -> PlantedFault:
-    return PlantedFault(name=name, plant=plant, causes=frozenset(causes), form=form)
+    return PlantedFault(
+        name=name, plant=plant, causes=frozenset(causes), form=form, verdict=verdict
+    )
 
 
 # A node that is not the reference's is named by what is between: an operator that lacks or is too
@@ -67,7 +73,14 @@ FAULTS = (
     _fault("int4 packing order", weights.packing_order, "weight", "quantization", form="int4"),
     _fault("int4 group axis", weights.group_axis, "weight", "quantization", form="int4"),
     _fault("int4 zero point", weights.shifted_zero_point, "weight", "quantization", form="int4"),
-    _fault("int4 accuracy level 4", weights.accuracy_level, "attribute", form="int4"),
+    # The node declares what it loses, so that its loss is no fault of the function.
+    _fault(
+        "int4 accuracy level 4",
+        weights.accuracy_level,
+        "precision",
+        form="int4",
+        verdict="degraded",
+    ),
     _fault("int4 attention scale", floats.attention_scale, "attribute", "weight", form="int4"),
     _fault("int8 scales shifted", weights.int8_scale, "weight", "quantization", form="int8"),
     _fault("int8 zero point", weights.int8_zero_point, "weight", "quantization", form="int8"),

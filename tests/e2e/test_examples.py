@@ -358,6 +358,21 @@ def residual_overflow(facts):
         assert 65504 < facts["how large it becomes"] < 1e5
 
 
+def accuracy_level(facts):
+    assert facts["level 0"]["verdict"] == facts["level 1"]["verdict"] == "equivalent"
+    found = facts["level 4 and another epsilon"]
+    assert (found["verdict"], found["node"], found["cause"]) == ("divergent", "norm", "attribute")
+    if facts["tokens that differ at level 4"]:  # a CPU without kernels for bytes stays in float
+        found = facts["level 4"]
+        assert (found["verdict"], found["cause"], found["confirmed"]) == (
+            "degraded", "precision", True,
+        )  # fmt: skip
+        assert facts["nodes"] == ["up", "down", "head"]
+        assert "accuracy_level is 4" in facts["in words"]
+        error = "relative error with", "outlier"
+        assert facts[f"{error[0]} the {error[1]}"] > 5 * facts["relative error without it"]
+
+
 def silent_export(facts):
     assert facts["every row sees a key"]["verdict"] == "equivalent"
     operators = {"divisor_override": "AveragePool", "a row that sees no key": "Attention"}
@@ -370,6 +385,7 @@ def silent_export(facts):
 
 
 CLAIMS = [
+    accuracy_level,
     exp_in_ulp,
     quantize_ties,
     relu_shift,

@@ -30,7 +30,8 @@ class Precision:
     Recognized in a graph where a narrow float stands between right inputs and a wrong result,
     and the result is right once these nodes compute in float32. Recognized in a run by asking
     the runtime for full precision, and by the fingerprint: the oracle, given inputs rounded to
-    the narrow type, lands near the run.
+    the narrow type, lands near the run. A kernel that quantizes its activations when it runs, which
+    no tensor shows, is recognized by its node.
     """
 
     name = "precision"

@@ -28,6 +28,7 @@ from isomorph.checking.locate import confirmed, weight_outcome, weights_decide
 from isomorph.checking.prepare import PreparedPair, prepare_pair
 from isomorph.checking.proof_beside import ProofBeside
 from isomorph.checking.report import final_report, logged_check
+from isomorph.checking.run_time_loss import run_time_loss
 from isomorph.checking.sample_phases import (
     add_comparison,
     add_failures,
@@ -364,6 +365,7 @@ class _PairCheck:
             "output", left.outputs, right.outputs, earlier.outputs, named=named
         )
         log.add(Outcome(findings=tuple(signature)))
+        log.add(run_time_loss(left, right, log.summary.divergences.values()))
         report = final_report(
             log,
             self.collectors,

@@ -13,6 +13,7 @@ from isomorph.checking.compare import (
 from isomorph.checking.dataset import judge_test_set
 from isomorph.checking.io_dequantize import dequantize_outputs
 from isomorph.checking.report import final_report, logged_check
+from isomorph.checking.run_time_loss import run_time_loss_alone
 from isomorph.checking.sample_phases import (
     add_comparison,
     add_failures,
@@ -105,6 +106,7 @@ def check_alone(candidate: ModelHandle, given: Sample | None, options: CheckConf
                     log.add(Outcome(findings=tuple(bad)))
                 collect_sample(log, collectors, sample, comparison, (None, model))
             add_failures(log, model)
+        log.add(run_time_loss_alone(graph))
         return final_report(log, collectors, (candidate,), (), outputs)
 
 

@@ -120,8 +120,9 @@ def study_loss(
     from isomorph.localize.quantization_faults import judge_losses
     from isomorph.localize.unrounded_weights import compared_unrounded, lost_by_weights
 
-    # A step of decoding is judged with the same weights by itself: it has caches of its own.
-    again = kind is InputKind.DECODED and earlier.hidden is None
+    # A step of decoding is judged with the same weights by itself: it has caches of its own. So is
+    # a loss that is called wrong for its size.
+    again = (beyond or kind is InputKind.DECODED) and earlier.hidden is None
     if (again or not earlier.studied) and _lossy(comparison, lost_by_weights):
         unrounded = compared_unrounded(sides, comparison, terms, weights)
         if unrounded is not None:

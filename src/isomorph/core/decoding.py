@@ -55,7 +55,7 @@ class TokenJudgment(StrEnum):
     TIE = "tie"
     """Another token, and the two logits are no farther apart than rounding explains."""
     LOSS = "within the intended loss"
-    """Another token; the candidate is of lower precision, and within what that may lose."""
+    """Another token; a run is of lower precision, and within what that may lose."""
     WRONG = "wrong"
     """Another token, and rounding does not explain it."""
     OPEN = "not judged"

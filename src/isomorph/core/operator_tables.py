@@ -20,8 +20,9 @@ class OperatorTables:
     ``filled_where`` those that read a tensor, a mask and what replaces the tensor where the
     mask holds. ``implied_constants`` and ``implied_operators`` appear where an operator is
     decomposed. ``shape_readers`` are the beginnings of names of operators that read a shape
-    alone. ``custom`` describes an operator that belongs to no standard, and is None for every
-    other.
+    alone. ``run_time_quantizers`` are those whose kernel quantizes a float activation that meets
+    stored integers, with the places of both. ``custom`` describes an operator that belongs to no
+    standard, and is None for every other.
     """
 
     own_options: bool = False
@@ -36,6 +37,7 @@ class OperatorTables:
     implied_constants: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     implied_operators: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     shape_readers: tuple[str, ...] = ()
+    run_time_quantizers: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     custom: Callable[[str], str | None] = lambda _: None
 
 

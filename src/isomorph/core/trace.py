@@ -63,6 +63,8 @@ class Noise:
     rounding does not reach. ``run_dtype``: a float type that a run computes in instead of wider
     declared ones; inputs, constants and results round to it. ``tied``: equal results of one
     elementwise operation are disturbed alike, as its rounding is a function of the result.
+    ``run_time``: the quantizers that a kernel applies to its operands where no graph shows it;
+    disturbed ``quantizers`` are those, too.
     """
 
     seed: int
@@ -73,6 +75,7 @@ class Noise:
     scale: float = 1.0
     run_dtype: str = ""
     tied: bool = False
+    run_time: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

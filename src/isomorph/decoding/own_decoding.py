@@ -21,7 +21,7 @@ from isomorph.core.report import Finding, FindingEffect, FindingStatus
 from isomorph.decoding.rollout import StepRun, decode, runner, whole_text
 from isomorph.decoding.signature import DecoderSignature, Role
 from isomorph.decoding.step_feeds import State, step_feeds
-from isomorph.decoding.token_choices import choice, rounding_of_difference
+from isomorph.decoding.token_choices import choice, judged_logits, rounding_of_difference
 
 if TYPE_CHECKING:
     from isomorph.checking.prepare import PreparedPair
@@ -94,7 +94,9 @@ class OwnComparison:
     def _judged(self, place: int, row: int, scores: Array) -> TokenChoice:
         """The first different token, judged by the rounding of all of the text before it."""
         steps = self.collector.steps[-len(_choosing(self.reference)) :]
-        verdicts = [step.verdict for step in steps[: place + 1]]
+        models = self.prepared.reference.model, self.prepared.candidate.model
+        graphs = [model.graph for model in models]
+        verdicts = [judged_logits(graphs, step.verdict) for step in steps[: place + 1]]
         lossy = Verdict.DIVERGENT not in verdicts and Verdict.DEGRADED in verdicts
         sides = self._on_whole_text(place) if self.at_once else None
         names = self.signatures[0].logits, self.signatures[1].logits

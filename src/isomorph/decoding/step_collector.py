@@ -12,7 +12,12 @@ from isomorph.core.decoding import CacheErrors, DecodingStep
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.decoding.rollout import last_scores
-from isomorph.decoding.token_choices import choices, rounding_of_difference, top_k_agreement
+from isomorph.decoding.token_choices import (
+    choices,
+    judged_logits,
+    rounding_of_difference,
+    top_k_agreement,
+)
 
 if TYPE_CHECKING:
     from isomorph.core.decoding import CachePair
@@ -71,7 +76,12 @@ class StepCollector:
             verdict=logits.verdict,
             error=error,
             ratio=ratio,
-            choices=choices(own, other, logits.verdict, rounding_of_difference(sides, names)),
+            choices=choices(
+                own,
+                other,
+                judged_logits([side.model.graph for side in sides], logits.verdict),
+                rounding_of_difference(sides, names),
+            ),
             top_k=top_k_agreement(own, other),
         )
 

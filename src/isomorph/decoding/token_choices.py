@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,9 +14,11 @@ from isomorph.core.errors import IsomorphError
 from isomorph.decoding.rollout import last_scores
 from isomorph.measure.pair_evidence import narrower_run_dtype
 from isomorph.measure.precision import lower_precision
+from isomorph.measure.run_time_quantizers import run_time_quantizers
 from isomorph.measure.spread import FALSE_ALARM, merged, student
 
 if TYPE_CHECKING:
+    from isomorph.core.model import Graph
     from isomorph.core.trace import Array
     from isomorph.measure.evaluated_model import EvaluatedModel
     from isomorph.measure.spread import Spread
@@ -63,6 +65,17 @@ def choice(
     return TokenChoice(
         row=row, reference=own, candidate=other, judgment=judgment, margin=margin, allowed=limit
     )
+
+
+def judged_logits(graphs: Iterable[Graph], verdict: Verdict | None) -> Verdict | None:
+    """The verdict on logits as it bears on a token.
+
+    Where kernels quantize activations when they run, equivalent models differ by more than
+    rounding: a token that differs by that is a loss of these runs, and no tie.
+    """
+    if verdict is Verdict.EQUIVALENT and any(run_time_quantizers(graph) for graph in graphs):
+        return Verdict.DEGRADED
+    return verdict
 
 
 def top_k_agreement(reference: Array, candidate: Array) -> float:

@@ -192,6 +192,17 @@ def ideal_rounding(
     return draw
 
 
+def symmetric_rounding(real: Array, dtype: str, axis: int, call: Call, *, block: int) -> Array:
+    """A draw of the error of a quantizer that is symmetric about zero, for blocks of an axis."""
+    bounds = limits(dtype)
+    assert bounds is not None, "a type of integers"
+    draw = call.noise.random.uniform(-1.0, 1.0, real.shape)
+    low, high = _range(np.where(np.isfinite(real), real, 0.0), axis, block)
+    draw *= spread(np.maximum(high, -low) / bounds[1], real.shape, axis, block) / 2.0
+    draw[real == 0] = 0.0
+    return draw
+
+
 def ideal_step(real: Array, dtype: str) -> float:
     """The step of the best min/max quantizer of a whole tensor; zero for a type of floats."""
     if (bounds := limits(dtype)) is None or not real.size:

@@ -1,7 +1,8 @@
 """Kernels that quantize their activations at run time, where no graph shows it.
 
 The oracle keeps the activations in float: the model's meaning is the float product with the
-dequantized weights. The run-time quantizer is part of the execution, so its step is noise.
+dequantized weights. The run-time quantizer is part of the execution, so its step is noise, which
+is asked for by itself: it explains how far a run is from its oracle, not that two graphs differ.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ MICROSOFT = "com.microsoft"
 
 def quantized_at_run_time(call: Call, x: Array) -> Array:
     """``x``; under noise within half a step of its own range in 8 bits, per tensor."""
-    if not call.noise.active or x.size == 0:
+    if not call.noise.run_time or x.size == 0:
         return x
     return np.asarray(x + ideal_rounding(x, "uint8", None, call)).astype(x.dtype)
 
@@ -60,7 +61,7 @@ def dynamic_quantize_lstm(  # noqa: PLR0917
     inputs = _transposed(call, w, w_scale, w_zero, x.dtype.type)
     recurrent = _transposed(call, r, r_scale, r_zero, x.dtype.type)
     rest = (inputs, recurrent, bias, lengths, initial_h, initial_c, peepholes)
-    if not call.noise.active:
+    if not call.noise.run_time:
         return _lstm(call, x, rest, direction=call.attributes.get("direction", "forward"))
     reverse = call.attributes.get("direction", "forward") == "reverse"
     seen = quantized_at_run_time(call, x)

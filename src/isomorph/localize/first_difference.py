@@ -63,7 +63,8 @@ def first_nodes_off_oracle(
     candidate: EvaluatedModel, captured: Session, outputs: Sequence[str]
 ) -> Iterator[Finding]:
     """Report the first nodes at which a recorded run differs from its own oracle."""
-    graph, rounding = candidate.model.graph, Noise(seed=candidate.seed, rounding=True)
+    graph = candidate.model.graph
+    rounding = Noise(seed=candidate.seed, rounding=True, run_time=True)
     oracle = TensorCapture(graph, candidate.oracle(), candidate.feeds, rounding)
     run = TensorCapture(graph, captured, candidate.feeds, None)
     search = Search(match_captures(oracle, run), [(name, name) for name in outputs], {})

@@ -87,6 +87,7 @@ def match_values(
             rounding=True,
             constants=narrow_constants(right),
             quantizers=quantized(right),
+            run_time=quantized(right),
         )
     ref = _capture(reference, dequantized(reference.oracle(), left), rounding)
     cand = _capture(candidate, dequantized(candidate.oracle(), right), noise)
@@ -112,7 +113,7 @@ def locate_execution(candidate: EvaluatedModel, outputs: Sequence[str]) -> Locat
     cutting the graph does not change what the runtime does.
     """
     candidate.settle()
-    noise = Noise(seed=candidate.seed, rounding=True, run_dtype=candidate.run_dtype)
+    noise = Noise(seed=candidate.seed, rounding=True, run_time=True, run_dtype=candidate.run_dtype)
     oracle = _capture(candidate, candidate.oracle(), noise)
     run = _capture(candidate, candidate.runtime(), None)
     matcher = match_captures(oracle, run)

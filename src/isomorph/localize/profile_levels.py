@@ -129,7 +129,7 @@ class ProfileBuilder:
     def alone(self, evaluated: EvaluatedModel, depth: int = 0) -> list[Row]:
         """Return the rows of a single model, its run compared with its own oracle."""
         graph = evaluated.model.graph
-        noise = Noise(seed=evaluated.seed, rounding=True)
+        noise = Noise(seed=evaluated.seed, rounding=True, run_time=True)
         capture = TensorCapture(
             graph, dequantized(evaluated.oracle(), graph), evaluated.feeds, noise
         )

@@ -18,6 +18,7 @@ from isomorph.core.errors import IsomorphError
 from isomorph.localize.locate import Located, locate
 from isomorph.match.blocked_origins import PackedOrigins
 from isomorph.match.blocked_weights import PRODUCT
+from isomorph.match.packed_readers import packed_readers
 from isomorph.match.rounded_weights import is_narrow, narrowed
 from isomorph.measure.compare import Comparison, Terms, compare
 from isomorph.measure.precision import lower_precision, narrow_constants
@@ -140,12 +141,13 @@ def _widened(candidate: EvaluatedModel, unfair: frozenset[str] = frozenset()) ->
         name: replace(each, dtype=_WIDE) if name in narrow else each
         for name, each in graph.tensors.items()
     }
+    packed = packed_readers(graph)
     # TFLite calls it dequantization where a float16 weight becomes float32.
     nodes = tuple(
         replace(node, op="Cast")
         if node.op == "DequantizeLinear" and node.inputs[0] in narrow
-        else _as_plain_product(node, whole=node.inputs[1] in unfair)
-        if node.op == PRODUCT
+        else _as_plain(node, whole=packed[node.name] in unfair)
+        if node.name in packed
         else node
         for node in graph.nodes
     )
@@ -153,8 +155,11 @@ def _widened(candidate: EvaluatedModel, unfair: frozenset[str] = frozenset()) ->
     return replace(candidate, model=replace(candidate.model, graph=wide))
 
 
-def _as_plain_product(node: Node, *, whole: bool) -> Node:
-    return replace(node, op="MatMul", inputs=node.inputs if whole else node.inputs[:2])
+def _as_plain(node: Node, *, whole: bool) -> Node:
+    """The node as it reads real numbers, or all of it where it keeps its packed ones."""
+    product = node.op == PRODUCT
+    inputs = node.inputs if whole else node.inputs[: 2 if product else 1]
+    return replace(node, op="MatMul" if product else "Identity", inputs=inputs)
 
 
 def _with_weights(

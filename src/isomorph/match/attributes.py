@@ -31,9 +31,9 @@ _MEANING = {**SAME_MEANING, "min_val": "min", "max_val": "max"}
 _AXES = frozenset({"axis", "axes"})
 _NO_EFFECT = frozenset(
     {"to", "dtype", "saturate", "stash_type", "momentum", "seed", "training_mode", "ratio",
-     "output_dtype", "consumed_inputs"}
+     "output_dtype", "consumed_inputs", "accuracy_level"}
 )  # fmt: skip
-"""Attributes that state a type, or that inference does not use."""
+"""Attributes that state a type or a precision, or that inference does not use."""
 _MOST_WRITTEN = 60
 """Characters of a value in a sentence; of a longer one the first element that differs is shown."""
 

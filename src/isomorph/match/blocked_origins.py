@@ -15,13 +15,10 @@ import numpy as np
 from isomorph.core.limits import UNROUNDED_NUMBERS
 from isomorph.core.stated_numbers import OPERATION_ROUNDINGS
 from isomorph.match.arranged_weights import agreeing_arrangements
-from isomorph.match.blocked_weights import (
-    PRODUCT,
-    BlockedWeight,
-    blocked_weights,
-    compare_blocked,
-)
+from isomorph.match.blocked_differences import compare_blocked
+from isomorph.match.blocked_weights import BlockedWeight, blocked_weights
 from isomorph.match.element_bounds import Source
+from isomorph.match.packed_readers import packed_readers
 from isomorph.match.rounded_weights import same_in_float32
 from isomorph.oracle.noise import unit_roundoff
 
@@ -32,20 +29,9 @@ if TYPE_CHECKING:
     from isomorph.match.stored_weights import StoredWeight, Weights
 
 
-def only_stored_packed(side: Weights) -> tuple[str, ...] | None:
-    """Name the packed weights of a graph; None where a product quantizes its other factor."""
-    found = []
-    for node in side.graph.nodes:
-        if node.op == PRODUCT:
-            if int(node.attributes.get("accuracy_level", 0) or 0) == 4:
-                return None
-            found.append(node.inputs[1])
-    return tuple(found)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackedOrigins:
-    """The reference's numbers for packed weights, by name, and the weights without an origin."""
+    """The reference's numbers, by the tensor that takes them, and those tensors without any."""
 
     found: Mapping[str, Array] = field(default_factory=dict, repr=False)
     missing: frozenset[str] = frozenset()
@@ -57,21 +43,19 @@ def blocked_origins(reference: Weights, candidate: Weights) -> PackedOrigins | N
     A weight has none where its rounding is not fair, or where it may be that of two weights. None
     where more is narrow than packed weights, or where they are too large to be kept.
     """
-    packed = only_stored_packed(candidate)
-    if packed is None:
-        return None
+    packed = set(packed_readers(candidate.graph).values())
     found: dict[str, Array] = {}
     sources = _sources(reference) if packed else {}
     kept = 0
     for blocked in blocked_weights(candidate) if packed else ():
-        name = blocked.weight.name
+        name = blocked.fed
         kept += blocked.weight.size if name in packed else 0
         if kept > UNROUNDED_NUMBERS:
             return None
         same_size = sources.get(blocked.weight.size, ())
         origin = _origin(blocked, reference, same_size) if name in packed else None
         if origin is not None:
-            found[name] = origin
+            found[name] = blocked.as_fed(origin)
     return PackedOrigins(found=found, missing=frozenset(packed) - found.keys())
 
 

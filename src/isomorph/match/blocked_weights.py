@@ -1,20 +1,19 @@
 """Weights that are stored as integers with one scale for each block of neighbors.
 
 `DequantizeLinear` with a block size, `MatMulNBits` and `GatherBlockQuantized` read them. Their
-integers are unpacked, multiplied and compared with the reference's weights of the same size.
+integers are unpacked, and each stands for a number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isomorph.kernels.quantized import limits, unpacked
-from isomorph.match.arranged_weights import agreeing_arrangements
-from isomorph.match.element_bounds import Elements, Source, compare_elements, grid_steps
+from isomorph.match.byte_products import ByteProduct, byte_products
 from isomorph.oracle.dtypes import HALVES
 from isomorph.oracle.noise import least_rounding, unit_roundoff
 
@@ -47,6 +46,9 @@ class BlockedWeight:
     scale_dtype: str
     block: int
     """How many neighbors have one scale."""
+    fed: str = ""
+    """The tensor that takes real numbers in their place; empty where none does."""
+    as_fed: Store = field(default=lambda real: real, repr=False)
 
     @property
     def sizes(self) -> Array:
@@ -75,114 +77,6 @@ class BlockedWeight:
         return self.pack(np.clip(np.nan_to_num(whole), *self.ends))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockedDifference:
-    """A weight in blocks beside the one of the reference that it differs from in few numbers."""
-
-    weight: StoredWeight
-    source: StoredWeight
-    expected: Array = field(repr=False)
-    actual: Array = field(repr=False)
-    elements: Elements
-    store: Store = field(repr=False)
-
-
-def blocked_differences(reference: Weights, candidate: Weights) -> Iterator[BlockedDifference]:
-    """Every weight in blocks that is wrong in few numbers, with what it was made from."""
-    sources: Mapping[int, list[tuple[StoredWeight, Array, Array]]] | None = None
-    for blocked in blocked_weights(candidate):
-        if sources is None:
-            sources = _sources(reference)
-        found = _nearest(blocked, sources.get(blocked.weight.size, ()))
-        if found is not None:
-            yield found
-
-
-def _sources(side: Weights) -> Mapping[int, list[tuple[StoredWeight, Array, Array]]]:
-    """The weights of a graph by size: each with its numbers and the step at each of them."""
-    found: dict[int, list[tuple[StoredWeight, Array, Array]]] = {}
-    for blocked in blocked_weights(side):
-        held = blocked.weight, blocked.real, blocked.sizes
-        found.setdefault(blocked.weight.size, []).append(held)
-    for weight in side.stored.values():
-        value = side.real(weight) if weight.direct else None
-        if value is not None:
-            step = grid_steps(weight.grid, weight.shape) if weight.grid is not None else 0.0
-            steps = np.broadcast_to(step, value.shape)
-            found.setdefault(weight.size, []).append((weight, value, steps))
-    return found
-
-
-def _nearest(
-    blocked: BlockedWeight, sources: Sequence[tuple[StoredWeight, Array, Array]]
-) -> BlockedDifference | None:
-    """The source from which fewest numbers differ; None where one explains all of them."""
-    weight, actual = blocked.weight, blocked.real
-    widest = 0.5 * float(np.max(blocked.sizes, initial=0.0))
-    best: BlockedDifference | None = None
-    for source, value, steps in sources:
-        half = 0.5 * float(np.max(steps, initial=0.0)) + widest
-        # The steps are arranged as the numbers are, in the place of their error.
-        terms = Source(dtype=source.dtype, half_step=half, error_bound=steps)
-        for expected, placed in agreeing_arrangements(value, actual, weight, terms):
-            own = Source(dtype=source.dtype)
-            seen = compare_blocked(blocked, expected, actual, own, placed.error_bound)
-            if seen.equal:
-                return None
-            if not seen.sparse or seen.informative <= seen.count:
-                continue
-            if best is None or seen.count < best.elements.count:
-                best = BlockedDifference(
-                    weight=weight, source=source, expected=expected, actual=actual, elements=seen,
-                    store=blocked.store,
-                )  # fmt: skip
-    return best
-
-
-def compare_blocked(
-    blocked: BlockedWeight, expected: Array, actual: Array, source: Source, step: Array | float
-) -> Elements:
-    """Compare a weight in blocks element by element with what it was made from.
-
-    A quantizer stores clip(rint(x/s) + z, low, high): it moves a number by half a step, at the ends
-    of a block as elsewhere, unless the end cuts it off. A scale that is rounded afterwards moves it
-    by its rounding. So did the source's, whose step is ``step``.
-    """
-    steps = np.broadcast_to(step, actual.shape)
-    with np.errstate(all="ignore"):
-        apart = np.abs(expected - actual) > unit_roundoff("float32") * np.abs(expected)
-    # Where most numbers are exactly the source's, its grid was kept, and none was rounded again.
-    # In blocks of another size, that holds only for those that have the source's step.
-    on_grid = steps > 0.0
-    if not _same_blocks(blocked.sizes, steps):
-        with np.errstate(all="ignore"):
-            on_grid &= np.abs(blocked.sizes - steps) <= unit_roundoff("float32") * steps
-    if 2 * int(np.count_nonzero(apart & on_grid)) >= int(np.count_nonzero(on_grid)):
-        on_grid = np.zeros(actual.shape, bool)
-    reach = blocked.scale_error + np.where(on_grid, 0.0, 0.5 * (blocked.sizes + steps))
-    seen = compare_elements(expected, actual, blocked.weight, replace(source, error_bound=reach))
-    aside = _cut_off(blocked, expected - actual)
-    return replace(seen, beyond=seen.beyond & ~aside, between=seen.between & ~aside)
-
-
-def _same_blocks(one: Array, two: Array) -> bool:
-    """Whether the steps of two grids change at the same places."""
-    return all(
-        np.array_equal(np.diff(one, axis=axis) != 0.0, np.diff(two, axis=axis) != 0.0)
-        for axis in range(one.ndim)
-    )
-
-
-def _cut_off(blocked: BlockedWeight, error: Array) -> Array:
-    """Mark the numbers that lie beyond the end of their block, which stores the end instead."""
-    low, high = blocked.ends
-    with np.errstate(all="ignore"):
-        outward = error * np.sign(blocked.steps)
-        above = (blocked.integers == high) & (outward > 0.0)
-        below = (blocked.integers == low) & (outward < 0.0)
-    return np.asarray(above | below)
-
-
 def blocked_weights(side: Weights) -> Iterator[BlockedWeight]:
     """Every constant of a graph that is read in blocks."""
     for node in side.graph.nodes:
@@ -191,6 +85,41 @@ def blocked_weights(side: Weights) -> Iterator[BlockedWeight]:
             found = decode(side, node)
             if found is not None:
                 yield found
+    for product in byte_products(side.graph):
+        if product.scale and product.product.name in side.useful:
+            weight = _scaled_behind(side, product)
+            if weight is not None:
+                yield weight
+
+
+def _scaled_behind(side: Weights, product: ByteProduct) -> BlockedWeight | None:
+    """A matrix of bytes whose columns are scaled behind the product: a block is a row."""
+    stored, scale = side.stored_array(product.stored), side.value(product.scale)
+    weight = side.constant(product.stored)
+    ends = limits(side.graph.constants[product.stored].dtype)
+    if stored is None or scale is None or weight is None or ends is None or stored.ndim != 2:
+        return None
+    rows = stored if product.turned else stored.T
+    if scale.size != rows.shape[0]:
+        return None
+    steps = np.asarray(scale, np.float64).reshape(-1, 1)
+    turned = product.turned
+
+    def pack(whole: Array) -> Array:
+        return whole if turned else whole.T
+
+    return BlockedWeight(
+        weight=replace(weight, shape=rows.shape, grid=None),
+        block=rows.shape[1],
+        scale_dtype=str(scale.dtype),
+        integers=rows.astype(np.int64),
+        zeros=np.zeros(rows.shape),
+        steps=np.broadcast_to(steps, rows.shape),
+        ends=ends,
+        pack=pack,
+        fed=product.cast.outputs[0],
+        as_fed=lambda real: (real / steps).T,
+    )
 
 
 def _array(side: Weights, node: Node, place: int) -> Array | None:
@@ -204,6 +133,18 @@ def _array(side: Weights, node: Node, place: int) -> Array | None:
     return value.astype(np.int64 if "int" in value.dtype.name else np.float64)
 
 
+def block_along(node: Node, rank: int) -> tuple[int, int]:
+    """The axis along which a node's scales change by blocks, and the size of a block; 0 if none.
+
+    ONNX states an axis and a size, torchao the size along every axis.
+    """
+    stated = node.attributes.get("block_size", 0) or 0
+    if isinstance(stated, int):
+        return (int(node.attributes.get("axis", 1)) % rank, stated) if rank else (0, 0)
+    inside = [place for place, size in enumerate(stated) if size > 1]
+    return (inside[0], int(stated[inside[0]])) if len(inside) == 1 else (0, 0)
+
+
 def _absent(node: Node, place: int) -> bool:
     return place >= len(node.inputs) or not node.inputs[place]
 
@@ -215,15 +156,19 @@ def _weight(side: Weights, node: Node, place: int, shape: tuple[int, ...]) -> St
 
 def _dequantized(side: Weights, node: Node) -> BlockedWeight | None:
     """The operand of a DequantizeLinear with a block size."""
-    block = int(node.attributes.get("block_size", 0) or 0)
     stored, scales, zeros = (_array(side, node, place) for place in range(3))
-    if not block or stored is None or scales is None or scales.ndim != stored.ndim:
+    if stored is None or scales is None or scales.ndim != stored.ndim:
         return None
+    axis, block = block_along(node, stored.ndim)
+    if not block:
+        return None
+    low, high = (node.attributes.get(word) for word in ("quant_min", "quant_max"))
     ends = limits(side.graph.constants[node.inputs[0]].dtype)
+    if ends is not None and isinstance(low, int) and isinstance(high, int):
+        ends = low, high  # integers of few bits in the bytes of a wider type
     weight = _weight(side, node, 0, stored.shape)
     if ends is None or weight is None or (zeros is None and not _absent(node, 2)):
         return None
-    axis = int(node.attributes.get("axis", 1)) % stored.ndim
     which = np.arange(stored.shape[axis]) // block
     return BlockedWeight(
         weight=weight,
@@ -234,6 +179,7 @@ def _dequantized(side: Weights, node: Node) -> BlockedWeight | None:
         steps=_spread(scales, which, axis, stored.shape, 0),
         ends=ends,
         pack=lambda whole: whole,
+        fed=node.outputs[0],
     )
 
 
@@ -301,6 +247,7 @@ def _product(side: Weights, node: Node) -> BlockedWeight | None:
         steps=found.scales.take(which, axis=1),
         ends=(0, 2**found.bits - 1),
         pack=pack,
+        fed=node.inputs[1],
     )
 
 

@@ -16,7 +16,7 @@ from isomorph.match.structural_constants import Isolation
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
-    from isomorph.match.blocked_weights import BlockedDifference
+    from isomorph.match.blocked_differences import BlockedDifference
     from isomorph.match.merged_weights import MergedWeight
     from isomorph.match.moved_floats import MovedFloats
     from isomorph.match.rounding_grids import OtherGrid

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from isomorph.match.blocked_weights import BlockedDifference, blocked_differences
+from isomorph.match.blocked_differences import BlockedDifference, blocked_differences
 from isomorph.match.constant_difference import ConstantDifference, Suspect, difference_from
 from isomorph.match.merged_weights import MergedWeight, merged_weights
 from isomorph.match.tables import TableDifference, table_differences

@@ -42,6 +42,7 @@ from isomorph.measure.pair_evidence import (
 )
 from isomorph.measure.parallel import evaluate_all, evaluate_tails
 from isomorph.measure.precision import jumps, lower_precision, quantized
+from isomorph.measure.run_time_quantizers import added_run_time_quantizers
 from isomorph.measure.shared_draws import share_draws
 from isomorph.measure.tail_record import TailRecord
 from isomorph.measure.underflow import Underflow, explained, underflow
@@ -344,6 +345,7 @@ def _judge_once(
         false_alarm=terms.false_alarm,
         lossy=bool(lower_precision(reference.model.graph, candidate.model.graph)),
         run_dtype=narrower_run_dtype(reference, candidate),
+        run_quantizes=bool(added_run_time_quantizers(reference.model.graph, candidate.model.graph)),
         quantized=quantized(reference.model.graph) or quantized(candidate.model.graph),
         budget=terms.budget(left, right),
         allowance=None

@@ -19,6 +19,7 @@ from isomorph.measure.evaluated_tail import EvaluatedTail, small_enough
 from isomorph.measure.graph_tail import Tail, tail_of
 from isomorph.measure.noise_draws import NoiseDraws, flattened
 from isomorph.measure.precision import jumps, narrow_constants, widths
+from isomorph.measure.run_time_quantizers import execution_noise
 from isomorph.measure.spread import Spread, finite_where
 from isomorph.measure.undecided_branches import Decided, decisions, taken_toward, unsettled
 
@@ -208,7 +209,10 @@ class EvaluatedModel:
     def intended_loss(self) -> Mapping[str, Spread] | IsomorphError:
         """Return how far ideal quantizers and constants of the declared widths move the outputs."""
         constants = narrow_constants(self.model.graph)
-        noise = self._loss(2, constants)
+        noise = Noise(
+            seed=self.seed + 2, rounding=True, constants=constants, quantizers=True,
+            run_time=True, run_dtype=self.run_dtype,
+        )  # fmt: skip
         return self._spread("intended loss", noise, about_mean=True)
 
     def execution_loss(self) -> Mapping[str, Spread] | IsomorphError:
@@ -216,16 +220,10 @@ class EvaluatedModel:
 
         A runtime may omit a rounding that the graph states, or add one that it does not.
         """
-        if not narrow_constants(self.model.graph):
+        noise = execution_noise(self.model.graph, self.seed + 3, self.run_dtype)
+        if noise.quantizers and not narrow_constants(self.model.graph):
             return self.intended_loss()
-        noise = self._loss(3)
-        return self._spread("execution loss", noise, about_mean=True)
-
-    def _loss(self, seed: int, constants: tuple[str, ...] = ()) -> Noise:
-        return Noise(
-            seed=self.seed + seed, rounding=True, constants=constants, quantizers=True,
-            run_dtype=self.run_dtype,
-        )  # fmt: skip
+        return self._spread("execution loss", noise, about_mean=noise.quantizers)
 
     def draw_more(self, draws: int, *, allowance: bool = True) -> bool:
         """Use this many draws from now on; False if there are as many already.

@@ -13,6 +13,7 @@ from isomorph.core.trace import Noise
 from isomorph.measure.budget_check import judge
 from isomorph.measure.distance import is_inexact, widen
 from isomorph.measure.noise_draws import spreads
+from isomorph.measure.run_time_quantizers import run_time_quantizers
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -45,9 +46,10 @@ def first_bad_tensors(evaluated: EvaluatedModel, false_alarm: float) -> Iterator
 
 def _beyond_budget(evaluated: EvaluatedModel, run: Mapping[str, Array], false_alarm: float) -> bool:
     expected = evaluated.oracle_outputs()
-    # A run that was set to a narrower type may lose what that type loses.
-    narrow = bool(evaluated.run_dtype)
-    rounding = evaluated.execution_loss() if narrow else evaluated.rounding()
+    # A run that was set to a narrower type may lose what that type loses, and a kernel that
+    # quantizes its activations what they lose.
+    lossy = evaluated.run_dtype or run_time_quantizers(evaluated.model.graph)
+    rounding = evaluated.execution_loss() if lossy else evaluated.rounding()
     if isinstance(expected, IsomorphError) or isinstance(rounding, IsomorphError):
         return False
     return any(
@@ -64,7 +66,7 @@ def _walk(
     run = evaluated.runtime().run(evaluated.feeds, names)
     oracle = evaluated.oracle()
     oracle_outputs = oracle.run(evaluated.feeds, names)
-    noise = Noise(seed=evaluated.seed, rounding=True, run_dtype=evaluated.run_dtype)
+    noise = Noise(seed=evaluated.seed, rounding=True, run_time=True, run_dtype=evaluated.run_dtype)
     spread = spreads(oracle, evaluated.feeds, oracle_outputs, noise) if astray else {}
     for node in nodes:
         for name in node.outputs:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isomorph.core.graph_facts import once_per_graph
+from isomorph.match.byte_products import byte_products
 from isomorph.registry import operator_tables
 
 if TYPE_CHECKING:
@@ -62,10 +63,12 @@ def _blocks(graph: Graph) -> frozenset[tuple[int, str]]:
     found = set()
     for node in graph.nodes:
         size = node.attributes.get("block_size")
+        size = max(size) if isinstance(size, tuple) and size else size
         stored = [graph.constants[name].dtype for name in node.inputs if name in graph.constants]
         integers = [dtype for dtype in stored if "int" in dtype]
         if node.op in QUANTIZED_OPS and isinstance(size, int) and size > 0 and integers:
             bits = node.attributes.get("bits", "".join(filter(str.isdigit, integers[0])))
+            bits = f"{node.attributes.get('quant_min', '')}{bits}"
             found.add((size, str(bits)))
     return frozenset(found)
 
@@ -87,7 +90,9 @@ def constants_inside(graph: Graph) -> Iterator[tuple[str, Constant]]:
 @once_per_graph
 def quantized(graph: Graph) -> bool:
     """Whether the graph declares quantized tensors or computes with them."""
-    return bool(graph.quantization) or any(node.op in QUANTIZED_OPS for node in graph.nodes)
+    if graph.quantization or any(node.op in QUANTIZED_OPS for node in graph.nodes):
+        return True
+    return bool(byte_products(graph))
 
 
 @once_per_graph

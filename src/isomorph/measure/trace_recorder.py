@@ -16,6 +16,7 @@ from isomorph.measure.distance import differs
 from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.measure.noise_draws import flattened, spreads
 from isomorph.measure.precision import narrow_constants, widths
+from isomorph.measure.run_time_quantizers import execution_noise, run_time_quantizers
 from isomorph.measure.spread import FALSE_ALARM
 from isomorph.measure.undecided_branches import of_decisions
 from isomorph.oracle.sizes import rms
@@ -35,9 +36,12 @@ def noises(graph: Graph, seed: int) -> dict[str, Noise]:
     """Return the kinds of noise by name; only rounding for a model of full precision."""
     kinds = {"rounding": Noise(seed=seed, rounding=True)}
     if widths(graph):
-        lossy = replace(kinds["rounding"], quantizers=True)
+        lossy = replace(kinds["rounding"], quantizers=True, run_time=True)
         kinds["intended"] = replace(lossy, seed=seed + 2, constants=narrow_constants(graph))
         kinds["execution"] = replace(lossy, seed=seed + 3)
+        run = execution_noise(graph, seed + 3)
+        if run_time_quantizers(graph) or not run.quantizers:
+            kinds["run_time"] = replace(run, quantizers=False)
     return kinds
 
 

@@ -68,6 +68,9 @@ class Question:
     lossy: bool = False
     run_dtype: str = ""
     """The narrower float type that the candidate's run was set to; what it loses is declared."""
+    run_quantizes: bool = False
+    """Whether the candidate's run quantizes activations that the reference's keeps in float, where
+    no graph shows it; what that loses is declared, and equal graphs have the same oracle."""
     quantized: bool = False
     """Whether either graph quantizes between its inputs and its outputs."""
     budget: float | None = None
@@ -327,7 +330,7 @@ def _against_recording(errors: _Errors) -> tuple[Verdict, str]:
 def _decide_lossy(errors: _Errors) -> tuple[Verdict, str]:
     if errors.intended is None or errors.intended.budget.within is Judgment.UNKNOWN:
         return Verdict.UNKNOWN, "no budget for the intended loss could be derived"
-    if _within(errors.rounding) and _within(errors.observed):
+    if _within(errors.rounding) and _within(errors.near()):
         return Verdict.EQUIVALENT, "of lower precision, and yet the same within rounding"
     if not _within(errors.intended):
         return Verdict.DIVERGENT, "loses more than its lower precision explains"
@@ -349,17 +352,22 @@ def _decide_near(errors: _Errors) -> tuple[Verdict, str]:
 def _decide_same_meaning(errors: _Errors) -> tuple[Verdict, str]:
     if errors.translation is None:
         errors.measure_translation()
-    # The loss of a run that was set to a narrower type is declared, and the run still another one.
-    dtype = errors.question.run_dtype
-    if _within(errors.in_wider_type() if dtype else errors.observed):
+    # The loss of a run that was set to a narrower type, or that quantizes activations, is declared,
+    # and the run still another one.
+    dtype, quantizes = errors.question.run_dtype, errors.question.run_quantizes
+    if _within(errors.in_wider_type() if dtype or quantizes else errors.observed):
         return Verdict.EQUIVALENT, SAME
     if not _within(errors.execution_candidate):
-        explained = f"what {dtype} explains" if dtype else "rounding"
+        explained = "rounding"
+        if dtype or quantizes:
+            explained = f"what {dtype or 'the quantized activations'} explains"
         return Verdict.DIVERGENT, f"the graph is right, but its run is off by more than {explained}"
     if not _within(errors.execution_reference):
         return Verdict.UNKNOWN, "the reference's own run is off by more than rounding"
     if dtype:
         return Verdict.DEGRADED, f"the same graph, within the expected loss of a run in {dtype}"
+    if quantizes:
+        return Verdict.DEGRADED, "the same graph, within the loss of activations that it quantizes"
     return Verdict.EQUIVALENT, "the same function; each run is within its own rounding"
 
 

@@ -59,6 +59,8 @@ class NoiseSource(Protocol):
     active: bool
     quantizers: bool
     """Quantizers are to act as the identity plus the rounding of an ideal one."""
+    run_time: bool
+    """Kernels that quantize their operands where no graph shows it are to disturb them."""
     scale: float
     """How many times wider than the rounding of the types the disturbance is."""
 
@@ -120,7 +122,7 @@ class NoNoise:
     """No noise: the oracle itself."""
 
     active = False
-    quantizers = False
+    quantizers = run_time = False
     scale = 1.0
     random = np.random.default_rng(0)
 
@@ -149,12 +151,13 @@ class Rounding:
         seed: int,
         *,
         quantizers: bool = False,
+        run_time: bool = False,
         scale: float = 1.0,
         cache: dict[Any, Array] | None = None,
         cache_bytes: int | None = None,
     ) -> None:
         self.seed = seed
-        self.quantizers = quantizers
+        self.quantizers, self.run_time = quantizers, quantizers or run_time
         self.scale = scale
         self.unit = UNIT_ROUNDOFF["float32"]
         self._cache = {} if cache is None else cache

@@ -58,4 +58,10 @@ def _words_of(values: Array, key: np.uint64) -> Array:
 def rounding_of(noise: Noise, magnitudes: dict[Any, Array]) -> Rounding:
     """The source of the rounding that a draw asks for."""
     kind = TiedRounding if noise.tied else Rounding
-    return kind(noise.seed, quantizers=noise.quantizers, scale=noise.scale, cache=magnitudes)
+    return kind(
+        noise.seed,
+        quantizers=noise.quantizers,
+        run_time=noise.run_time,
+        scale=noise.scale,
+        cache=magnitudes,
+    )

@@ -14,7 +14,7 @@ from rich.text import Text
 from isomorph.core.divergence import Verdict
 from isomorph.core.escaping import printable
 from isomorph.core.report import FindingEffect, ModelForm
-from isomorph.measure import underflow
+from isomorph.measure import run_time_quantizers, underflow
 from isomorph.reporters._figures import number
 
 if TYPE_CHECKING:
@@ -45,10 +45,11 @@ def findings(report: Report) -> Iterator[RenderableType]:
 def repairable(finding: Finding) -> bool:
     """Whether a patch may help; advice about a runtime that crashed is not a patch.
 
-    A constant that its type cannot hold needs another type, which no patch gives it.
+    A constant that its type cannot hold needs another type, which no patch gives it. A declared
+    loss of activations is no fault.
     """
     advised = finding.fix is not None and finding.cause is not None
-    return advised and finding.code != underflow.CODE
+    return advised and finding.code not in {underflow.CODE, run_time_quantizers.CODE}
 
 
 def repair_command(report: Report) -> str | None:

@@ -66,7 +66,7 @@ class Playback:
     def _moved(self, name: str, value: Any, noise: Noise) -> Any:  # noqa: ANN401
         """One of the recorded draws; of a tensor inside, one with the recorded spread."""
         assert self.oracle is not None
-        kind = "intended" if noise.constants else "execution" if noise.quantizers else "rounding"
+        kind = _kind(noise, self.oracle)
         # Wider noise was not recorded: the draws that were are what there is.
         number = noise.seed % SEEDS if noise.scale == 1.0 else noise.seed % RECORDED
         draw = self.oracle.draws.get(f"{kind}/{number}", {})
@@ -76,6 +76,13 @@ class Playback:
         if spread is None or not isinstance(value, np.ndarray):
             return value
         return _disturbed(value, *spread, seed=number)
+
+
+def _kind(noise: Noise, oracle: OracleRecord) -> str:
+    """The recorded kind of a noise; a model without run-time quantizers has none of their own."""
+    if noise.quantizers:
+        return "intended" if noise.constants else "execution"
+    return "run_time" if noise.run_time and "run_time" in oracle.spread else "rounding"
 
 
 def _disturbed(value: Array, rms: float, peak: float, *, seed: int) -> Array:

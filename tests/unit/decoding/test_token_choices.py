@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from isomorph import registry
 from isomorph.core.decoding import TokenJudgment
 from isomorph.core.divergence import Verdict
-from isomorph.decoding.token_choices import choice, choices, top_k_agreement
+from isomorph.decoding.token_choices import choice, choices, judged_logits, top_k_agreement
+from packed_decoder import at, network
 
 REFERENCE, CANDIDATE = np.array([1.0, 5.0, 4.9]), np.array([1.0, 4.9, 5.0])
 
@@ -46,3 +48,12 @@ def test_the_largest_few_may_agree_in_part():
     candidate[0, 3] = 100
     assert top_k_agreement(reference, reference) == 1
     assert top_k_agreement(reference, candidate) == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize("levels", [(0, 0), (0, 4), (4, 0), (4, 4)])
+def test_what_a_kernel_quantizes_makes_no_tie(levels):
+    load = registry.framework("onnx").load
+    graphs = [load(network(at(level)), {}).graph for level in levels]
+    seen = Verdict.DEGRADED if 4 in levels else Verdict.EQUIVALENT
+    assert judged_logits(graphs, Verdict.EQUIVALENT) is seen
+    assert judged_logits(graphs, Verdict.DIVERGENT) is Verdict.DIVERGENT

@@ -113,6 +113,10 @@ def test_matmul_n_bits_at_accuracy_level_4_may_quantize_its_input():
     inputs = [floats(3, 64), packed, scales]
     node = OneNode("MatMulNBits", inputs, N=6, K=64, block_size=32, bits=4, accuracy_level=4)
     assert_same_within_rounding(node, noise_share=COARSE)
+    # A run is off by as much; another graph is not.
+    exact, apart = node.by_kernel()[0], node.by_kernel(rounding(1))[0]
+    assert np.max(np.abs(apart - exact)) < 1e-5
+    assert np.max(np.abs(node.by_kernel(rounding(1, run_time=True))[0] - exact)) > 1e-3
 
 
 def test_q_attention():

@@ -267,3 +267,34 @@ def test_a_loss_of_the_graph_is_measured_and_one_of_rounding_is_not():
     assert not graphs_measured_to_differ(replace(found, verdict=Verdict.UNKNOWN))
     within = replace(found.translation, budget=replace(found.translation.budget, ratio=0.5))
     assert not graphs_measured_to_differ(replace(found, translation=within))
+
+
+def quantizing(size, execution):
+    """A candidate with the reference's oracle, whose run is off, and what its kernels lose."""
+    return replace(side(run=ORACLE + size), execution=spread_of(execution))
+
+
+@pytest.mark.parametrize(
+    ("size", "verdict"),
+    [(0.0, Verdict.EQUIVALENT), (1e-2, Verdict.DEGRADED), (1.0, Verdict.DIVERGENT)],
+)
+def test_activations_that_the_candidate_alone_quantizes_are_a_declared_loss(size, verdict):
+    found = decide(side(), quantizing(size, 1e-2), ask(run_quantizes=True))
+    assert found.verdict is verdict
+
+
+def test_what_the_reference_quantizes_is_its_own_loss():
+    found = decide(quantizing(1e-2, 1e-2), side(), ask())
+    assert found.verdict is Verdict.EQUIVALENT
+
+
+def test_quantized_activations_excuse_no_other_graph():
+    wrong = replace(side(run=ORACLE + 1e-3, oracle=ORACLE + 1e-3), execution=spread_of(1e-2))
+    assert decide(side(), wrong, ask(run_quantizes=True)).verdict is Verdict.DIVERGENT
+
+
+def test_a_quantizer_of_the_reference_makes_no_lossy_candidate_equivalent():
+    reference = replace(side(), execution=spread_of(1e-2))
+    loss = {"lossy": True, "intended": lambda: spread_of(1e-2)}
+    wide = replace(side(run=ORACLE + 1e-3), execution=spread_of(1e-2))
+    assert decide(reference, wide, ask(**loss)).verdict is Verdict.DEGRADED

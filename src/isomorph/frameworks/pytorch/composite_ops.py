@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from isomorph.frameworks.pytorch.affine_quantizers import AFFINE
 from isomorph.frameworks.pytorch.bound_arguments import array, axes_of, tensor
 from isomorph.frameworks.pytorch.recurrent import RECURRENT, Array
 from isomorph.oracle.noise import NoiseSource
@@ -247,4 +248,5 @@ COMPOSITES: Mapping[str, Composite] = {
     "std_mean": _deviation_mean,
     "scaled_dot_product_attention": _attention,
     **RECURRENT,
+    **AFFINE,
 }

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from isomorph.core.model import Source
 from isomorph.frameworks.pytorch.in_place_ops import mutates
@@ -16,6 +17,9 @@ from isomorph.frameworks.pytorch.program import Body, Program, Ref, Spec, Step, 
 from isomorph.frameworks.pytorch.recurrent_stacks import unstacked
 from isomorph.frameworks.pytorch.rounding_classes import ASSERTIONS
 from isomorph.frameworks.pytorch.silence_logs import quietly
+
+_TAKES_PART = "export.access_subclass_inner_tensor"
+"""Takes one of the tensors that a tensor of another class consists of."""
 
 
 def read_exported(exported: Any) -> Program:  # noqa: ANN401
@@ -32,6 +36,7 @@ def read_exported(exported: Any) -> Program:  # noqa: ANN401
     origins: dict[str, str] = {}
     fixed: dict[str, Any] = {}
     inputs: list[str] = []
+    whole: dict[str, tuple[Any, str]] = {}
     for entry in signature.input_specs:
         name = entry.arg.name
         if entry.kind.name == "USER_INPUT":
@@ -41,10 +46,14 @@ def read_exported(exported: Any) -> Program:  # noqa: ANN401
                 inputs.append(name)
             continue
         stored = _stored(exported, entry.target)
-        if isinstance(stored, torch.Tensor):
+        if isinstance(stored, torch.Tensor) and is_traceable_wrapper_subclass(stored):
+            whole[name] = stored, entry.target
+        elif isinstance(stored, torch.Tensor):
             constants[name], origins[name] = stored.detach(), entry.target
         else:
             fixed[name] = stored
+    for name, (part, origin) in _parts(exported.graph_module, whole).items():
+        constants[name], origins[name] = part.detach(), origin
     outputs = tuple(
         entry.arg.name
         for entry in signature.output_specs
@@ -55,6 +64,21 @@ def read_exported(exported: Any) -> Program:  # noqa: ANN401
         constants=constants, fixed=fixed, origins=origins,
     )  # fmt: skip
     return unstacked(program)
+
+
+def _parts(module: Any, whole: Mapping[str, tuple[Any, str]]) -> dict[str, tuple[Any, str]]:  # noqa: ANN401
+    """The tensors that quantized tensors consist of, by the node that takes each of them."""
+    found: dict[str, tuple[Any, str]] = {}
+    for node in module.graph.nodes:
+        if node.op == "call_function" and packet_name(node.target) == _TAKES_PART:
+            holder, word = node.args
+            tensor, origin = found.get(holder.name) or whole[holder.name]
+            found[node.name] = getattr(tensor, word), f"{origin}.{word}"
+    return {
+        name: each
+        for name, each in found.items()
+        if isinstance(each[0], torch.Tensor) and not is_traceable_wrapper_subclass(each[0])
+    }
 
 
 def _stored(exported: Any, target: str) -> Any:  # noqa: ANN401
@@ -83,6 +107,9 @@ def _program(
             specs[node.name] = spec_of(_attribute(module, node))
         elif node.op == "call_function" and not _is_taken_by_its_producer(node):
             if packet_name(node.target) in ASSERTIONS:
+                continue
+            if packet_name(node.target) == _TAKES_PART:
+                specs[node.name] = spec_of(constants.get(node.name))
                 continue
             step, declared = _step(name, module, node)
             steps.append(step)

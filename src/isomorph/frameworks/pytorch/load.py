@@ -35,6 +35,7 @@ from isomorph.frameworks.pytorch.export_reader import read_exported
 from isomorph.frameworks.pytorch.in_place_ops import alters_state
 from isomorph.frameworks.pytorch.model import TorchModel
 from isomorph.frameworks.pytorch.op_recorder import record
+from isomorph.frameworks.pytorch.operator_packages import import_packages, package_of
 from isomorph.frameworks.pytorch.pt2_reader import read_static
 from isomorph.frameworks.pytorch.script_reader import read_script
 from isomorph.frameworks.pytorch.silence_logs import quietly
@@ -115,7 +116,10 @@ def _caches_outside(options: Mapping[str, str]) -> bool:
 
 
 def _refuse_unknown_operators(path: Path) -> None:
-    for operator, node in operators_of(path):
+    operators = list(operators_of(path))
+    import_packages(operator for operator, _ in operators)
+    for operator, node in operators:
+        package = package_of(operator)
         found: Any = torch.ops
         try:
             for word in operator.split("."):
@@ -124,7 +128,9 @@ def _refuse_unknown_operators(path: Path) -> None:
             raise UnreadableModelError(
                 "UNSUPPORTED_OP", f"operator {operator} is not supported", file=str(path),
                 where=f"node {node}", why="no package that isomorph imports registers it",
-                fix="give a factory that imports the package which defines the operator",
+                fix="give a factory that imports the package which defines the operator"
+                if package is None
+                else f"pip install {package}",
             ) from error  # fmt: skip
 
 

@@ -50,6 +50,7 @@ _SAME = {
     "CumProd": "cumprod",
     "CumSum": "cumsum",
     "DepthToSpace": "pixel_shuffle",
+    "DequantizeLinear": "torchao.dequantize_affine.default",
     "Det": "det linalg_det",
     "Div": "div divide true_divide floor_divide operator.truediv operator.floordiv",
     "Dropout": ("dropout native_dropout alpha_dropout feature_dropout feature_alpha_dropout "),
@@ -90,7 +91,9 @@ _SAME = {
     "Log1p": "log1p",
     "LogSoftmax": "log_softmax _log_softmax special_log_softmax",
     "Loop": "higher_order.while_loop script.loop",
-    "MatMul": ("matmul mm bmm mv dot vdot inner baddbmm tensordot chain_matmul linalg_multi_dot"),
+    "MatMul": (
+        "matmul mm _int_mm bmm mv dot vdot inner baddbmm tensordot chain_matmul linalg_multi_dot"
+    ),
     "Max": "maximum fmax",
     "MaxPool": (
         "max_pool1d max_pool2d max_pool3d max_pool1d_with_indices max_pool2d_with_indices "
@@ -112,6 +115,7 @@ _SAME = {
         "replication_pad1d replication_pad2d replication_pad3d _pad_circular _pad_enum"
     ),
     "Pow": "pow float_power square",
+    "QuantizeLinear": "torchao.quantize_affine.default",
     "RMSNormalization": "rms_norm _fused_rms_norm",
     "RNN": "rnn_tanh rnn_relu",
     "RandomNormal": "randn normal normal_functional",

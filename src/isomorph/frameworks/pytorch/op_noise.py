@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from isomorph.core.ops import MOVES_DATA
+from isomorph.frameworks.pytorch.affine_quantizers import left_integers
 from isomorph.frameworks.pytorch.bound_arguments import array, bound, each_float, on_floats, tensor
 from isomorph.frameworks.pytorch.composite_ops import COMPOSITES
 from isomorph.frameworks.pytorch.intermediate_sizes import EXACTLY, size_rule
@@ -21,7 +22,7 @@ from isomorph.frameworks.pytorch.op_names import neutral_name
 from isomorph.frameworks.pytorch.operand_devices import call_on_one_device
 from isomorph.frameworks.pytorch.program import Step, operator_name, plain_word
 from isomorph.frameworks.pytorch.recurrent import RECURRENT, Array
-from isomorph.frameworks.pytorch.rounding_classes import EXACT, SUMS
+from isomorph.frameworks.pytorch.rounding_classes import CASTS, EXACT, SUMS
 from isomorph.frameworks.pytorch.sum_noise import disturbed_sum
 from isomorph.oracle.narrow_storage import disturbed_by_storage
 from isomorph.oracle.noise import NoiseSource
@@ -46,7 +47,8 @@ def disturbed(
     if word in SUMS:
         return disturbed_sum(step, word, arguments, named, source)
     if rounds_nothing(step):
-        return call_on_one_device(step, arguments, named)
+        result = call_on_one_device(step, arguments, named)
+        return left_integers(arguments[0], result, source) if word in CASTS else result
     size = size_rule(word)
     if size is None:
         return _unknown(step, arguments, named, source)
@@ -93,7 +95,8 @@ class StoredAtEachStep:
 
     def __init__(self, source: NoiseSource, dtype: str) -> None:
         self.source, self.dtype = source, dtype
-        self.quantizers, self.scale = source.quantizers, source.scale
+        self.quantizers, self.run_time = source.quantizers, source.run_time
+        self.scale = source.scale
 
     @property
     def random(self) -> np.random.Generator:

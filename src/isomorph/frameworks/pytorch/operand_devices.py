@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from isomorph.frameworks.pytorch.affine_quantizers import affine
 from isomorph.frameworks.pytorch.convolution import convolved
 from isomorph.frameworks.pytorch.interpreter import call_target
 from isomorph.frameworks.pytorch.products import multiplied
@@ -22,7 +23,9 @@ def call_on_one_device(step: Step, arguments: list[Any], named: dict[str, Any]) 
     """The operator on its operands; they are moved to the accelerator that one of them is on."""
     device = _accelerator([*arguments, *named.values()])
     if device is None:
-        found = None
+        found = affine(step, arguments, named)
+        if found is not None:
+            return found
         # NumPy computes convolutions and products faster, but records no gradient.
         if not torch.is_grad_enabled():
             found = convolved(step, arguments, named)

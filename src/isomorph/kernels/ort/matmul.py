@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from isomorph.kernels.ort.activations import activation_by_name
-from isomorph.kernels.quantized import ideal_rounding, unpacked
+from isomorph.kernels.quantized import ideal_rounding, symmetric_rounding, unpacked
 from isomorph.kernels.registry import kernel, standard
 from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
@@ -69,15 +69,15 @@ def matmul_n_bits(  # noqa: PLR0917
     """A times weights of 2 to 8 bits, packed in blocks along K.
 
     At accuracy level 4 the run time quantizes A to int8 in the same blocks; that is noise here,
-    as for every quantizer that the graph does not show.
+    as for every quantizer that the graph does not show. It is symmetric about zero.
     """
     given = call.attributes
     bits, block = int(given.get("bits", 4)), int(given["block_size"])
     rows, inner = int(given["N"]), int(given["K"])
     weights = _weights(call, b, scales, zero_points, groups, (bits, block, rows, inner))
     x = a
-    if call.noise.active and int(given.get("accuracy_level", 0)) == 4:
-        x = a + ideal_rounding(a, "int8", -1, call, block=block)
+    if call.noise.run_time and int(given.get("accuracy_level", 0)) == 4:
+        x = a + symmetric_rounding(a, "int8", -1, call, block=block)
     y = standard(call, "MatMul", x, weights.T.astype(a.dtype, copy=False), version=13)
     return np.asarray(y if bias is None else call.noise.rounded(y + bias))
 

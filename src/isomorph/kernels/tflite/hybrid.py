@@ -27,7 +27,7 @@ def seen_by_hybrid(
     call: Call, x: Array, *, activation: int = 0, weights: int = 1, asymmetric: bool | None = None
 ) -> Array:
     """``x`` as a hybrid kernel sees it; untouched where the operator is none, or without noise."""
-    if not call.noise.active or not is_hybrid(call, activation, weights):
+    if not call.noise.run_time or not is_hybrid(call, activation, weights):
         return x
     return quantized_rows(call, x, axis=0, asymmetric=asymmetric)
 
@@ -37,7 +37,7 @@ def quantized_rows(call: Call, x: Array, *, axis: int = 0, asymmetric: bool | No
 
     ``asymmetric`` None takes the operator's option. Zero is held exactly.
     """
-    if not call.noise.active or call.noise.quantizers or x.size == 0:
+    if not call.noise.run_time or x.size == 0:
         return x
     if asymmetric is None:
         asymmetric = bool(call.attributes.get("asymmetric_quantize_inputs", False))
