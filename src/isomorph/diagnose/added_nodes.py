@@ -63,7 +63,7 @@ def _sequences(context: FaultContext, topology: Topology) -> Iterator[tuple[str,
     # What quantizers lose is examined with their grids.
     inside = {node.name for node in context.nodes if node.op not in QUANTIZED_OPS}
     bound = {spec.name for spec in context.candidate.outputs} - {context.tensor}
-    rows = {
+    rows: dict[tuple[str, str], tuple[Node, ...]] = {
         (source, node.outputs[0]): (node,)
         for node in context.nodes
         if node.name in inside

@@ -7,7 +7,6 @@ tensors correspond therefore costs a trial, and does not change the verdict.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,9 +24,8 @@ from isomorph.localize.fault import Fault, likeliest_node, placed_value, repeate
 from isomorph.localize.lost_fusion import activation_follows, only_rectified, rectified_tensors
 from isomorph.localize.shape_tensors import extra_size_tensors
 from isomorph.localize.substitution import Substitution, unreshaped
-from isomorph.localize.substitution_order import by_turns
-from isomorph.localize.wrong_position import PASSES_ON, misplaced, passes_on
-from isomorph.localize.wrong_shape import resized
+from isomorph.localize.substitution_order import by_turns, of_right_tensors
+from isomorph.localize.wrong_position import PASSES_ON, passes_on
 from isomorph.match.axis_layout import arrangements
 from isomorph.match.value_match import rearrangements
 
@@ -108,8 +106,8 @@ class Search:
         tried, fallback = 0, None
         region = self._region(wrong)
         entries = self._entries(region)
-        of_right = chain(resized(self, wrong), misplaced(self, entries, wrong))
         of_wrong = self._of_wrong(entries, region)
+        of_right = of_right_tensors(self, entries, wrong)
         for layer in of_wrong if everywhere else by_turns(of_right, of_wrong):
             best: tuple[int, Substitution] | None = None
             for proposal in layer:

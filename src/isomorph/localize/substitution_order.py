@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from isomorph.core.limits import SUBSTITUTIONS
+from isomorph.localize.wrong_position import misplaced
+from isomorph.localize.wrong_shape import resized
 
 if TYPE_CHECKING:
+    from isomorph.core.model import Node
+    from isomorph.localize.fault_search import Search
     from isomorph.localize.substitution import Substitution
 
 FIRST_OF_RIGHT = SUBSTITUTIONS.most // 2
@@ -30,6 +34,15 @@ def by_turns(
         put_off.append(layer)
     yield from of_wrong
     yield from put_off
+
+
+def of_right_tensors(
+    search: Search, entries: Sequence[Node], wrong: Sequence[str]
+) -> Iterator[Iterator[Substitution]]:
+    """Yield substitutions of right tensors, the likeliest first."""
+    yield from resized(search, wrong)
+    yield from misplaced(search, entries, wrong)
+    yield from resized(search, wrong, by_chance=True)
 
 
 class _Counted:

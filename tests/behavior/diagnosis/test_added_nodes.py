@@ -34,7 +34,9 @@ def spelled_out(*inside, read="d"):
     return model(nodes, {"x": floats(4, 8)}, {"y": floats(4, 8)}, constants)
 
 
-CAPPED = (node("Div", "d cap", "small"), node("Tanh", "small", "bent"), node("Mul", "bent cap", "c"))
+CAPPED = (
+    node("Div", "d cap", "small"), node("Tanh", "small", "bent"), node("Mul", "bent cap", "c")
+)  # fmt: skip
 
 
 def first(reference, candidate):

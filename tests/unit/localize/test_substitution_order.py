@@ -1,4 +1,4 @@
-"""Substitutions of right tensors leave those of wrong ones a share of the limit, and none is lost."""
+"""Substitutions of right tensors leave wrong ones a share of the limit, and none is lost."""
 
 from isomorph.localize import substitution_order
 from isomorph.localize.substitution_order import by_turns
