@@ -60,7 +60,8 @@ def written_random(folder: Path) -> Files:
     config = transformers.LlamaConfig(
         vocab_size=256, hidden_size=64, intermediate_size=96, num_hidden_layers=3,
         num_attention_heads=4, num_key_value_heads=2, tie_word_embeddings=True,
-        initializer_range=0.2, rope_parameters={"rope_type": "default", "rope_theta": 100000.0},
+        initializer_range=0.2, rms_norm_eps=1e-5,
+        rope_parameters={"rope_type": "default", "rope_theta": 100000.0},
     )  # fmt: skip
     model = transformers.LlamaForCausalLM(config).eval()
     return _written(model, folder, lambda: _drawn_prompt(config.vocab_size))

@@ -13,6 +13,7 @@ from isomorph.core.ops import BUILT_IN, FUSED, RESHAPES
 from isomorph.core.patch import Patch, SetOp
 from isomorph.core.report import Experiment, Fact
 from isomorph.diagnose import node_constants, tensor_grids
+from isomorph.diagnose.added_nodes import added_nodes
 from isomorph.diagnose.missing_inputs import OPTIONAL_INPUTS, connections
 from isomorph.match.quantizers import float_operator
 from isomorph.match.topology import Topology
@@ -64,7 +65,7 @@ class MissingOp:
                 evidence={Fact.OPERATORS: ["Add"]},
                 fix="add the mask before the softmax",
             )
-        added = _added(context)
+        added = added_nodes(context)
         if added is not None:
             yield added
             return
@@ -75,32 +76,6 @@ class MissingOp:
         absent = _absent(context)
         if absent:
             yield from _missing_operator(context, absent, fewer)
-
-
-def _added(context: FaultContext) -> Diagnosis | None:
-    """The diagnosis for a node that the reference has none for: one of its inputs is right."""
-    if context.counterparts:
-        return None
-    for name in context.node.inputs:
-        value = context.value(context.candidate, name) if name else None
-        if value is not None and value.shape == context.right.shape and context.equals(value):
-            return Diagnosis(
-                cause="missing_op",
-                certainty=Certainty.CONFIRMED,
-                summary=f"{context.node.op} changes {name!r}, which the reference uses as it is",
-                evidence={Fact.OPERATORS: [context.node.op]},
-                experiments=(
-                    Experiment(
-                        question="Does the reference do this at all?",
-                        change=f"{name!r} in the place of {context.tensor!r}",
-                        predicts="it is right",
-                        seen="it is so",
-                        agrees=True,
-                    ),
-                ),
-                fix=f"leave out {context.node.op}",
-            )
-    return None
 
 
 def _missing_input(context: FaultContext, fewer: int) -> Diagnosis | None:

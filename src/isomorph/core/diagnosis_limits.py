@@ -49,6 +49,11 @@ CONNECTIONS = Limit(
     of="tensors are tried as the missing input of a node",
     left_out="further tensors that may be a missing input",
 )
+ADDED_NODES = Limit(
+    most=48,
+    of="sequences of nodes of one wrong place are left out, each by an evaluation",
+    left_out="further sequences of nodes that the reference may not have",
+)
 SIZES = Limit(
     most=16,
     of="computed sizes are tried in the place of a stored one",

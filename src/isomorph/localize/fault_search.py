@@ -24,8 +24,8 @@ from isomorph.localize.fault import Fault, likeliest_node, placed_value, repeate
 from isomorph.localize.lost_fusion import activation_follows, only_rectified, rectified_tensors
 from isomorph.localize.shape_tensors import extra_size_tensors
 from isomorph.localize.substitution import Substitution, unreshaped
-from isomorph.localize.wrong_position import PASSES_ON, misplaced, passes_on
-from isomorph.localize.wrong_shape import resized
+from isomorph.localize.substitution_order import by_turns, of_right_tensors
+from isomorph.localize.wrong_position import PASSES_ON, passes_on
 from isomorph.match.axis_layout import arrangements
 from isomorph.match.value_match import rearrangements
 
@@ -104,7 +104,11 @@ class Search:
     def _first_fault(self, *, everywhere: bool) -> Fault | None:
         wrong = self.unmatched() if everywhere else [cand for _, cand in self.wrong_outputs()]
         tried, fallback = 0, None
-        for layer in self._proposals(wrong, of_right=not everywhere):
+        region = self._region(wrong)
+        entries = self._entries(region)
+        of_wrong = self._of_wrong(entries, region)
+        of_right = of_right_tensors(self, entries, wrong)
+        for layer in of_wrong if everywhere else by_turns(of_right, of_wrong):
             best: tuple[int, Substitution] | None = None
             for proposal in layer:
                 tried += 1
@@ -162,15 +166,10 @@ class Search:
             and all(source in self.right for source in topology.sources(node))
         ]
 
-    def _proposals(
-        self, wrong: Sequence[str], *, of_right: bool
+    def _of_wrong(
+        self, entries: Sequence[Node], region: set[str]
     ) -> Iterator[Iterator[Substitution]]:
-        """Yield substitutions layer by layer; with ``of_right``, those of right tensors first."""
-        region = self._region(wrong)
-        entries = self._entries(region)
-        if of_right:
-            yield from resized(self, wrong)
-            yield from misplaced(self, entries, wrong)
+        """Yield substitutions of wrong tensors, layer by layer."""
         for layer in self._layers(entries, region):
             yield (proposal for tensor in layer for proposal in self._counterparts(tensor))
             yield (proposal for tensor in layer for proposal in self._resized_counterparts(tensor))

@@ -76,7 +76,7 @@ def _finding(
         inherited_error=0.0,
         share=max((each.share for each in faults if each.share is not None), default=None),
         evidence={"where": first.where} if first.where else {},
-        experiments=tuple(_experiment(each) for each in faults),
+        experiments=tuple(restored_by(each) for each in faults),
     )
 
 
@@ -140,7 +140,8 @@ def _source(counterpart: Node | None, node: Node) -> Source | None:
     return node.source
 
 
-def _experiment(fault: Fault) -> Experiment:
+def restored_by(fault: Fault) -> Experiment:
+    """The experiment that proves a fault: what its tensor alone restores."""
     share = "" if fault.share is None else f"; alone it removes {fault.share:.1%} of the error"
     return Experiment(
         question=f"Is everything wrong because of {fault.tensor!r}?",

@@ -18,8 +18,10 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.core.stated_numbers import OTHER_INPUT_SEEDS
 from isomorph.inputs.generate import SAMPLES, generate
+from isomorph.localize.findings import restored_by
 from isomorph.localize.input_domain import larger
 from isomorph.localize.input_search import Trial, encoded
+from isomorph.localize.locate import locate
 from isomorph.localize.output_effect import ConstantEffect, Effect
 from isomorph.match.attributes import digest
 from isomorph.match.topology import Topology
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
     from isomorph.core.report import Binding
     from isomorph.core.trace import Array
+    from isomorph.localize.fault import Fault
     from isomorph.localize.weight_effect import ConstantExperiment
 
 
@@ -62,7 +65,8 @@ def compared_inputs(experiment: ConstantExperiment, bindings: Sequence[Binding])
     for each in unread_inputs(experiment, bindings):
         effect = _effect(each, experiment)
         if effect.divergent and effect.trial is not None:
-            finding = _finding(each, effect, experiment.sides[1].model.graph)
+            place = _place(experiment, effect.trial) if not each.by_candidate else None
+            finding = _finding(each, effect, experiment.sides[1].model.graph, place)
             return ComparedInputs(findings=(finding,), skipped=tuple(skipped), differs=each.text)
         tried = f"none of {effect.tried} values tried shows a difference"
         why = f"{each.text}; {tried if effect.tried else 'no other value was tried'}"
@@ -148,10 +152,27 @@ def _trials(name: str, experiment: ConstantExperiment) -> Iterator[Trial]:
             yield Trial(recipe=recipe, feeds=feeds, kind=kind)
 
 
-def _finding(unread: UnreadInput, effect: ConstantEffect, candidate: Graph) -> Finding:
+def _place(experiment: ConstantExperiment, trial: Trial) -> Fault | None:
+    """Return the first node that is proven wrong where the input has these values."""
+    try:
+        reference = experiment.sides[0].with_feeds(trial.feeds)
+        candidate = experiment.sides[1].with_feeds(experiment.carry(reference))
+        pairs = [(pair.reference, pair.candidate) for pair in experiment.outputs]
+        faults = locate(reference, candidate, pairs).chain.faults
+    except (IsomorphError, ValueError):
+        return None  # then the output that differs has to do
+    return next((each for each in faults if each.proven), None)
+
+
+def _finding(
+    unread: UnreadInput, effect: ConstantEffect, candidate: Graph, place: Fault | None
+) -> Finding:
+    """Name the node that is proven wrong, else the reader's namesake or the maker of an output."""
     reader, trial = unread.reader, effect.trial
     assert trial is not None
     node = reader if unread.by_candidate else _stand_in(reader, candidate, effect.output)
+    if place is not None:
+        node = next(each for each in candidate.nodes if each.name == place.node)
     side = "candidate" if unread.by_candidate else "reference"
     evidence: dict[str, Any] = {
         "input": unread.name,
@@ -173,11 +194,12 @@ def _finding(unread: UnreadInput, effect: ConstantEffect, candidate: Graph) -> F
         summary=f"{unread.text}, where {reader.name!r} ({reader.op}) of the {side} computes with "
         f"it; {trial.recipe} show it, and output {effect.output!r} differs",
         node=node.name if node is not None else None,
-        nodes=(node.name,) if node is not None else (),
+        nodes=place.nodes if place is not None else (node.name,) if node is not None else (),
         tensors=(unread.name,),
         reference_nodes=() if unread.by_candidate else (reader.name,),
         source=reader.source,
         evidence=evidence,
+        experiments=() if place is None else (restored_by(place),),
         fix=fix,
     )
 

@@ -13,6 +13,7 @@ from isomorph.core.limits import PASSED_ON
 from isomorph.core.ops import RESHAPES
 from isomorph.localize.lost_fusion import fusable_successors
 from isomorph.localize.substitution import Substitution, unreshaped
+from isomorph.localize.wrong_shape import spelled_out
 from isomorph.match.value_match import rearrangements
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def misplaced(
     yield _reshaped(search, read)
     before = _passed_on(search, read)
     yield _not_moved(search, before)
+    yield _passed_otherwise(search, before)
     yield _doubled(search, before)
 
 
@@ -177,6 +179,29 @@ def _reshaped(search: Search, names: Sequence[str]) -> Iterator[Substitution]:
             yield unreshaped(search.reference, tensor, pair[0])
 
 
+def _passed_otherwise(search: Search, names: Sequence[str]) -> Iterator[Substitution]:
+    """Yield what the same operator passes on in the reference: something computed from this.
+
+    A tensor is right, but what should have been done to it before it was expanded was not.
+    """
+    makers, reference = search.candidate.topology.maker, search.reference
+    for tensor in names:
+        pair, maker = search.pairs.get(tensor), makers[tensor]
+        if pair is None or maker.op not in _RESHAPING:
+            continue
+        value, layer = search.values[tensor], [pair[0]]
+        for _ in range(PASSED_ON.most):
+            readers = (n for name in layer for n in reference.topology.readers.get(name, ()))
+            next_ones = {n.name: n for n in readers}.values()
+            layer = [name for n in next_ones for name in n.outputs if name in reference.values]
+            for ref in layer:
+                other = reference.values[ref]
+                same_form = other.shape == value.shape and other.dtype.kind == value.dtype.kind
+                same_op = reference.topology.maker[ref].op == maker.op
+                if same_form and same_op and reference.prints[ref] != reference.prints[pair[0]]:
+                    yield unreshaped(reference, tensor, ref)
+
+
 def _doubled(search: Search, names: Sequence[str]) -> Iterator[Substitution]:
     """Yield substitutions for values that another tensor already holds.
 
@@ -201,11 +226,6 @@ def _doubled(search: Search, names: Sequence[str]) -> Iterator[Substitution]:
             if other is not None and (
                 other.op == maker.op or read == set(search.reference.topology.sources(other))
             ):
-                fits = _spelled_out(search.reference.values[ref].shape) == _spelled_out(shape)
+                fits = spelled_out(search.reference.values[ref].shape) == spelled_out(shape)
                 for moved in rearrangements(search.reference.values[ref], shape) if fits else ():
                     yield Substitution(tensor=tensor, counterpart=ref, moved=moved, permuted=False)
-
-
-def _spelled_out(shape: tuple[int, ...]) -> list[int]:
-    """Return the sizes of a shape without axes of size one."""
-    return [size for size in shape if size != 1]

@@ -18,26 +18,42 @@ if TYPE_CHECKING:
     from isomorph.localize.fault_search import Search
 
 
-def resized(search: Search, wrong: Sequence[str]) -> Iterator[Iterator[Substitution]]:
-    """Yield, node by node in graph order, the reference's tensor in its own shape."""
+def resized(
+    search: Search, wrong: Sequence[str], *, by_chance: bool = False
+) -> Iterator[Iterator[Substitution]]:
+    """Yield, node by node in graph order, the reference's tensor in its own shape.
+
+    A tensor that the reference has in the same shape as well is likely to be right: it is another
+    one only ``by_chance``, and comes by itself.
+    """
     topology = search.candidate.topology
     above = {name for each in wrong for name in topology.above(each)} | set(wrong)
     for node in search.candidate.graph.nodes:
         made = [name for name in node.outputs if name in above and name not in search.given]
         if any(name in search.values for name in made):
-            yield (each for name in made for each in _proposals(search, node, name))
+            yield (each for name in made for each in _proposals(search, node, name, by_chance))
 
 
-def _proposals(search: Search, node: Node, tensor: str) -> Iterator[Substitution]:
+def _proposals(
+    search: Search,
+    node: Node,
+    tensor: str,
+    by_chance: bool,  # noqa: FBT001
+) -> Iterator[Substitution]:
+    value, references = search.values.get(tensor), search.reference.values
+    pairs = list(search.matcher.pairs(tensor, value)) if value is not None else []
+    there = any(value is not None and references[ref].shape == value.shape for ref, _ in pairs)
+    if there is not by_chance:
+        return
     if search.matcher.same_axes:  # of other operators too: a concatenation may have lost an axis
-        for ref, way in search.matcher.pairs(tensor, search.values[tensor]):
-            shape = search.reference.values[ref].shape
+        for ref, way in pairs:
+            shape = references[ref].shape
             if shape != search.values[tensor].shape and not moves_axes(way.permutation, shape):
                 yield unreshaped(search.reference, tensor, ref)
     place = node.outputs.index(tensor)
     for other in _same_reading(search, node):
         ref = other.outputs[place] if place < len(other.outputs) else ""
-        if ref not in search.reference.values or not _in_another_shape(search, tensor, ref):
+        if ref not in references or not _in_another_shape(search, tensor, ref):
             continue
         moved = _only_moved(search, tensor, ref)
         if not moved or search.matcher.same_axes:  # frameworks may order axes differently
@@ -77,7 +93,12 @@ def _same_sizes(search: Search, name: str, ref: str) -> bool:
 
 def _in_another_shape(search: Search, tensor: str, ref: str) -> bool:
     value, right = search.values.get(tensor), search.reference.values[ref]
-    return value is not None and value.shape != right.shape and value.dtype.kind == right.dtype.kind
+    if value is None or value.dtype.kind != right.dtype.kind:
+        return False
+    if search.matcher.same_axes:
+        return value.shape != right.shape
+    # Each framework has sizes and indices with or without an axis of one.
+    return spelled_out(value.shape) != spelled_out(right.shape)
 
 
 def _only_moved(search: Search, tensor: str, ref: str) -> bool:
@@ -85,6 +106,11 @@ def _only_moved(search: Search, tensor: str, ref: str) -> bool:
     moved = search.matcher.arranged(ref, tensor, search.values[tensor])
     shape = search.reference.values[ref].shape
     return moved is not None and moves_axes(moved.permutation, shape)
+
+
+def spelled_out(shape: Sequence[int]) -> list[int]:
+    """Return the sizes of a shape without axes of size one."""
+    return [size for size in shape if size != 1]
 
 
 def moves_axes(permutation: Sequence[int], shape: Sequence[int]) -> bool:

@@ -32,6 +32,7 @@ W = {
     "joined": np.array([3, 16, 6]),
     "mean": drawn(6),
     "nothing": np.zeros(6, np.float32),
+    "early": np.arange(4) < 1,
     "scale": drawn(6) + 3,
 }
 X, M = drawn(3, 4, 6), np.arange(4) < np.array([[4], [2], [3]])
@@ -67,8 +68,15 @@ SHIFTED = """
  [less] d = Sub (x, mean) [part] p = Mul (d, scale) [out] y = MatMul (p, w) """
 DECIDED = """
  [whole] i = Cast <to = 7> (m) [more] k = Greater (i, none) [pick] y = Where (k, near, far) """
+HIDDEN = """
+ [not] n = Not (m) [some] o = Or (n, early) [wide] e = Unsqueeze (o, first2) [sin] s = Sin (x)
+ [pick] y = Where (e, far, s) """
 
 FAULTS = {
+    "before it is passed on": (
+        HIDDEN, HIDDEN.replace("[some] o = Or (n, early)", "").replace("(o,", "(n,"), "wide",
+        "missing_op",
+    ),
     "decided": (DECIDED, DECIDED.replace("none", "single"), "more", "attribute"),
     "operator": (JOINED, JOINED.replace("= Sin (x)", "= Cos (x)"), "sin", "missing_op"),
     "idle": (SHIFTED, SHIFTED.replace("mean", "nothing"), "less", "weight"),
