@@ -27,6 +27,7 @@ from isomorph.frameworks.pytorch.archive import (
     holds_traced_inputs,
     kind_of,
     operators_of,
+    read_programs,
     refuse_pickle,
     refuse_unsafe_export,
 )
@@ -80,10 +81,9 @@ def load_exported(
     """
     trusted = options.get("trust") == "yes"
     try:
-        if not trusted:
-            refuse_unsafe_export(path)
-        _refuse_unknown_operators(path)
-        static = read_static(path) if steps_suffice else None
+        documents = read_programs(path) if trusted else refuse_unsafe_export(path)
+        _refuse_unknown_operators(path, documents)
+        static = read_static(path, documents) if steps_suffice else None
         if static is not None and not (_caches_outside(options) and alters_state(static[0])):
             return TorchModel(
                 kind="exported",
@@ -114,8 +114,8 @@ def _caches_outside(options: Mapping[str, str]) -> bool:
     return options.get("caches") == "outside"
 
 
-def _refuse_unknown_operators(path: Path) -> None:
-    for operator, node in operators_of(path):
+def _refuse_unknown_operators(path: Path, documents: Mapping[str, Any]) -> None:
+    for operator, node in operators_of(documents):
         found: Any = torch.ops
         try:
             for word in operator.split("."):
