@@ -16,12 +16,20 @@ from isomorph.core.escaping import printable
 
 INTERRUPTED = 130
 
+_IDLE_LIMIT = "OPENBLAS_THREAD_TIMEOUT"
+_SHORTEST_IDLE = "4"
+"""Threads of OpenBLAS without work sleep after 2 to the power of this many cycles: its least.
+
+By default each computes nothing for tens of milliseconds after it was started, one for every core.
+"""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if arguments is None:  # whoever calls us from Python has plans of their own
         collect_seldom()
+        os.environ.setdefault(_IDLE_LIMIT, _SHORTEST_IDLE)
         _heed_signals()
         _open_closed_streams()
     try:

@@ -1,3 +1,5 @@
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -170,3 +172,17 @@ def test_closed_streams_leave_the_exit_code(monkeypatch, words, code):
 def test_a_count_of_nodes_is_a_number_or_auto(capsys, word):
     assert main(["fix", "a", "b", "--keep-float", word]) == 2
     assert capsys.readouterr().err.startswith("error[BAD_COUNT]")
+
+
+@pytest.mark.parametrize(("stated", "seen"), [({}, "4"), ({"OPENBLAS_THREAD_TIMEOUT": "20"}, "20")])
+def test_idle_threads_sleep_soon_unless_the_user_decided_it(stated, seen):
+    program = (
+        "import os, sys; sys.argv = ['isomorph', '--version']; from isomorph.__main__ import main; "
+        "main(); print(os.environ['OPENBLAS_THREAD_TIMEOUT'])"
+    )
+    usual = {key: each for key, each in os.environ.items() if key != "OPENBLAS_THREAD_TIMEOUT"}
+    ran = subprocess.run(
+        [sys.executable, "-c", program], env={**usual, **stated}, check=True, capture_output=True,
+        text=True,
+    )  # fmt: skip
+    assert ran.stdout.splitlines()[-1] == seen

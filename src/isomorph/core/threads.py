@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from types import TracebackType
+from typing import TypeVar
+
+_Item = TypeVar("_Item")
+_Found = TypeVar("_Found")
 
 LIBRARY_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
 """Where users state how many threads the libraries of a process may use."""
@@ -25,6 +29,18 @@ def threads_per_side() -> int:
     available = getattr(os, "sched_getaffinity", None)
     cores = len(available(0)) if available is not None else os.cpu_count() or 1
     return max(1, cores // 2)
+
+
+def in_threads(work: Callable[[_Item], _Found], items: Iterable[_Item]) -> list[_Found]:
+    """The result for each item, several at a time where a side has several threads.
+
+    For work that lets other threads run. A single thread would cost more than it brings.
+    """
+    count = threads_per_side()
+    if count == 1:
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(work, items))
 
 
 def threads_of_worker(variables: Mapping[str, str]) -> int:

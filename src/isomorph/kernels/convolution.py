@@ -89,15 +89,21 @@ def _unfolded(x: Array, matrix: Array, place: Windows, y: Array) -> None:
     largest = matrix.shape[1] * math.prod(part.stop - part.start for part in pieces[0])
     threads = share_of_memory(_BUFFER_BYTES) // (largest * y.itemsize)
     spare: list[Array] = []
+    flat = y.reshape(y.shape[0], -1)
 
     def compute(piece: tuple[slice, ...]) -> None:
         part = seen[whole + piece]
         buffer = spare.pop() if spare else np.empty(largest, y.dtype)
         block = buffer[: part.size].reshape(part.shape)
         np.copyto(block, part)
-        target = y[(slice(None), *piece)]
-        found = matrix_product(matrix, block.reshape(matrix.shape[1], -1))
-        target[...] = found.reshape(target.shape)
+        columns = block.reshape(matrix.shape[1], -1)
+        first = math.prod(y.shape[2:]) * piece[0].start
+        if columns.shape[1] == math.prod(y.shape[2:]) * (piece[0].stop - piece[0].start):
+            # Whole rows lie side by side in the output.
+            matrix_product(matrix, columns, out=flat[:, first : first + columns.shape[1]])
+        else:
+            target = y[(slice(None), *piece)]
+            target[...] = matrix_product(matrix, columns).reshape(target.shape)
         spare.append(buffer)
 
     run_all([partial(compute, piece) for piece in pieces], most=threads)

@@ -232,11 +232,16 @@ def _pieces(shape: tuple[int, ...], at_a_time: int = _AT_A_TIME) -> Iterator[tup
 
 
 def _largest(expected: Array) -> float:
-    sizes = (
-        float(np.max(np.abs(part), initial=0.0, where=np.isfinite(part)))
-        for part in (expected[each] for each in _pieces(expected.shape))
-    )
-    return max(sizes, default=0.0)
+    return max((_largest_in(expected[each]) for each in _pieces(expected.shape)), default=0.0)
+
+
+def _largest_in(part: Array) -> float:
+    """Return the largest size of a finite number."""
+    # Without a mask and without a copy this takes a tenth of the time.
+    largest = max(float(np.max(part, initial=0.0)), -float(np.min(part, initial=0.0)))
+    if math.isfinite(largest):
+        return largest
+    return float(np.max(np.abs(part), initial=0.0, where=np.isfinite(part)))
 
 
 def _steps(weight: StoredWeight) -> Array | None:

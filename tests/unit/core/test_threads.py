@@ -9,6 +9,7 @@ import pytest
 from isomorph.core import threads
 from isomorph.core.threads import (
     Background,
+    in_threads,
     run_all,
     thread_count,
     threads_of_worker,
@@ -33,6 +34,19 @@ def test_every_part_is_called_once(count):
 
     run_all([partial(part, place) for place in range(100)])
     assert (seen == 1).all()
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_results_have_the_order_of_the_items(monkeypatch, count):
+    monkeypatch.setattr(threads, "threads_per_side", lambda: count)
+    assert in_threads(lambda number: number * number, range(9)) == [n * n for n in range(9)]
+
+
+@pytest.mark.parametrize(("count", "own"), [(1, True), (2, False)])
+def test_a_single_thread_is_the_calling_one(monkeypatch, count, own):
+    monkeypatch.setattr(threads, "threads_per_side", lambda: count)
+    (seen,) = in_threads(lambda _: threading.current_thread(), [0])
+    assert (seen is threading.current_thread()) is own
 
 
 def test_parts_run_at_a_time():

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from isomorph.core.model import Node, Quantization
+from isomorph.match import element_bounds
 from isomorph.match.element_bounds import Source, compare_elements
 from isomorph.match.stored_weights import StoredWeight, WeightReader
 
@@ -163,3 +164,18 @@ def test_a_wrong_number_of_a_table_of_angles_is_found(again):
     found = compare_elements(one, two, read_by("Mul", one), FLOAT32)
     assert found.beyond[32, 3]
     assert again or found.count == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "largest"),
+    [
+        ([], 0.0),
+        ([-3.0, 2.0], 3.0),
+        ([0.5, 0.25], 0.5),
+        ([-np.inf, -4.0, 1.0], 4.0),
+        ([np.nan, 2.0, -7.0, np.inf], 7.0),
+        ([np.nan], 0.0),
+    ],
+)
+def test_the_largest_size_is_that_of_a_finite_number(values, largest):
+    assert element_bounds._largest(np.array(values)) == largest

@@ -10,7 +10,7 @@ import io
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -129,8 +129,12 @@ def _listed(names: tuple[str, ...]) -> str:
     return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
 
 
-def refuse_unsafe_export(path: Path) -> None:
-    """Refuse a .pt2 whose loading would unpickle classes, evaluate code or load a library."""
+def refuse_unsafe_export(path: Path) -> dict[str, Any]:
+    """Refuse a .pt2 whose loading would unpickle classes, evaluate code or load a library.
+
+    Return what its members in JSON hold, so that they are read and parsed once.
+    """
+    documents: dict[str, Any] = {}
     with zipfile.ZipFile(path) as archive:
         for name in archive.namelist():
             inside = _inside(name)
@@ -141,20 +145,29 @@ def refuse_unsafe_export(path: Path) -> None:
             if inside.endswith(".pt"):
                 _refuse_foreign_names(path, name, archive.read(name))
             elif inside.endswith(".json"):
-                _refuse_unsafe_json(path, name, archive.read(name))
+                documents[name] = _safe_json(path, name, archive.read(name))
+    return documents
 
 
-def operators_of(path: Path) -> Iterator[tuple[str, str]]:
-    """The operators an exported program calls (``aten.conv2d.default``), with their node's name."""
+def read_programs(path: Path) -> dict[str, Any]:
+    """Read the exported programs of an archive, and nothing else of it."""
     with zipfile.ZipFile(path) as archive:
-        for member in archive.namelist():
-            if not _PROGRAM.fullmatch(_inside(member)):
-                continue
-            document = read_json(archive.read(member))
-            for node in document.get("graph_module", {}).get("graph", {}).get("nodes", ()):
-                target = str(node.get("target", ""))
-                if target.startswith("torch.ops."):
-                    yield target.removeprefix("torch.ops."), str(node.get("name") or "")
+        return {
+            member: read_json(archive.read(member))
+            for member in archive.namelist()
+            if _PROGRAM.fullmatch(_inside(member))
+        }
+
+
+def operators_of(documents: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The operators an exported program calls (``aten.conv2d.default``), with their node's name."""
+    for member, document in documents.items():
+        if not _PROGRAM.fullmatch(_inside(member)):
+            continue
+        for node in document.get("graph_module", {}).get("graph", {}).get("nodes", ()):
+            target = str(node.get("target", ""))
+            if target.startswith("torch.ops."):
+                yield target.removeprefix("torch.ops."), str(node.get("name") or "")
 
 
 _PROGRAM = re.compile(r"models/.*\.json|serialized_exported_program\.json")
@@ -192,7 +205,8 @@ _READS_FILES = re.compile(r"torch\.ops\.aten\.from_file\b")
 _CODE_LOADERS = re.compile(r"default_factory_module\W+(?!builtins\b)\w|__enum__")
 
 
-def _refuse_unsafe_json(path: Path, member: str, data: bytes) -> None:
+def _safe_json(path: Path, member: str, data: bytes) -> Any:  # noqa: ANN401
+    """Return what a member holds; refuse what would make torch run code."""
     try:
         document = read_json(data)
     except (ValueError, RecursionError) as error:
@@ -209,18 +223,28 @@ def _refuse_unsafe_json(path: Path, member: str, data: bytes) -> None:
             raise _unsafe(path, "UNSAFE_EXPRESSION", member, f"a size is the code {value!r}")
         elif key in {"in_spec", "out_spec"} and _CODE_LOADERS.search(value):
             raise _unsafe(path, "UNSAFE_TARGET", member, "its signature imports a Python module")
+    return document
 
 
 def _strings(value: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401
+    """Yield every string with the key that it stands under, itself or in a list."""
     waiting: list[tuple[str, Any]] = [("", value)]
     while waiting:
         key, item = waiting.pop()
-        if isinstance(item, dict):
-            waiting += [(str(name), each) for name, each in item.items()]
-        elif isinstance(item, list):
-            waiting += [(key, each) for each in item]
-        elif isinstance(item, str):
+        if isinstance(item, str):
             yield key, item
+            continue
+        inside: Iterable[tuple[str, Any]] = ()
+        if isinstance(item, dict):
+            inside = item.items()
+        elif isinstance(item, list):
+            inside = ((key, each) for each in item)
+        for name, each in inside:
+            # Most of a program are numbers, which say nothing here.
+            if isinstance(each, str):
+                yield name, each
+            elif isinstance(each, (dict, list)):
+                waiting.append((name, each))
 
 
 _ARITHMETIC = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +10,7 @@ import torch
 
 from isomorph.core.digest import constant_of
 from isomorph.core.model import Constant, Graph, Node, TensorSpec
-from isomorph.core.threads import threads_per_side
+from isomorph.core.threads import in_threads
 from isomorph.frameworks.pytorch.arrays import dtype_name, to_array
 from isomorph.frameworks.pytorch.mapped_weights import LARGE
 from isomorph.frameworks.pytorch.op_names import neutral_name
@@ -60,14 +59,8 @@ def _constants(program: Program, release: Callable[[], None]) -> Mapping[str, Co
     places = {name: _place(name, tensor) for name, tensor in program.constants.items()}
     first = {place: name for name, place in reversed(places.items())}
     # Hashing is most of the work, and other threads run while one hashes.
-    with ThreadPoolExecutor(threads_per_side()) as pool:
-        described = dict(
-            zip(
-                first,
-                pool.map(lambda name: _constant(program, name, release), first.values()),
-                strict=True,
-            )
-        )
+    constants = in_threads(lambda name: _constant(program, name, release), first.values())
+    described = dict(zip(first, constants, strict=True))
     return {
         program.name + name: replace(
             described[place],

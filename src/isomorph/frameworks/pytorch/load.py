@@ -27,6 +27,7 @@ from isomorph.frameworks.pytorch.archive import (
     holds_traced_inputs,
     kind_of,
     operators_of,
+    read_programs,
     refuse_pickle,
     refuse_unsafe_export,
 )
@@ -81,10 +82,9 @@ def load_exported(
     """
     trusted = options.get("trust") == "yes"
     try:
-        if not trusted:
-            refuse_unsafe_export(path)
-        _refuse_unknown_operators(path)
-        static = read_static(path) if steps_suffice else None
+        documents = read_programs(path) if trusted else refuse_unsafe_export(path)
+        _refuse_unknown_operators(path, documents)
+        static = read_static(path, documents) if steps_suffice else None
         if static is not None and not (_caches_outside(options) and alters_state(static[0])):
             return TorchModel(
                 kind="exported",
@@ -115,8 +115,8 @@ def _caches_outside(options: Mapping[str, str]) -> bool:
     return options.get("caches") == "outside"
 
 
-def _refuse_unknown_operators(path: Path) -> None:
-    operators = list(operators_of(path))
+def _refuse_unknown_operators(path: Path, documents: Mapping[str, Any]) -> None:
+    operators = list(operators_of(documents))
     import_packages(operator for operator, _ in operators)
     for operator, node in operators:
         package = package_of(operator)

@@ -7,14 +7,14 @@ import mmap
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import torch
 
-from isomorph.core.threads import threads_per_side
+from isomorph.core.threads import in_threads
 from isomorph.core.untrusted_json import read_json
 from isomorph.frameworks.pytorch.pt2_values import DTYPES, Unknown, refuse_elsewhere, sizes
 
@@ -32,19 +32,29 @@ _ENCRYPTED = 1
 class MappedWeights:
     """Weights and other constants by their names; several may share their bytes."""
 
-    def __init__(self, archive: zipfile.ZipFile, members: Mapping[str, str], path: Path) -> None:
+    def __init__(
+        self,
+        archive: zipfile.ZipFile,
+        members: Mapping[str, str],
+        path: Path,
+        documents: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
         self._archive, self._members = archive, members
         with path.open("rb") as file:
             # A private copy that nobody writes to: torch warns of memory it may not write.
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
         self._flat: dict[str, Any] = {}
-        self._entries = {
-            name: (folder, entry)
+        configs = {
+            folder: parsed(archive, members[folder + config], documents)["config"]
             for folder, config in (
                 ("data/constants/", "model_constants_config.json"),
                 ("data/weights/", "model_weights_config.json"),
             )
-            for name, entry in read_json(archive.read(members[folder + config]))["config"].items()
+        }
+        self._entries = {
+            name: (folder, entry)
+            for folder, config in configs.items()
+            for name, entry in config.items()
         }
 
     def tensor(self, name: str) -> Any:  # noqa: ANN401
@@ -91,8 +101,7 @@ class MappedWeights:
             for folder, entry in (self._entries[name] for name in names)
         }
         large = [about for about in map(self._archive.getinfo, members) if _is_large(about)]
-        with ThreadPoolExecutor(threads_per_side()) as pool:
-            list(pool.map(self._check, large))
+        in_threads(self._check, large)
 
     def _read(self, inside: str) -> Any:  # noqa: ANN401
         if inside not in self._flat:
@@ -133,6 +142,11 @@ class MappedWeights:
         lengths = self._map[about.header_offset + _LENGTHS : about.header_offset + _HEADER]
         name, extra = (int.from_bytes(lengths[at : at + 2], "little") for at in (0, 2))
         return about.header_offset + _HEADER + name + extra
+
+
+def parsed(archive: zipfile.ZipFile, member: str, documents: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    """What a member in JSON holds; read now unless ``documents`` has it."""
+    return documents[member] if member in documents else read_json(archive.read(member))
 
 
 def _is_large(about: zipfile.ZipInfo) -> bool:

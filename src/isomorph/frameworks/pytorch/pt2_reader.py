@@ -13,14 +13,14 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import torch
 
-from isomorph.core.untrusted_json import read_json
 from isomorph.frameworks.pytorch.export_reader import order_of, source_of
 from isomorph.frameworks.pytorch.in_place_ops import writes_into
-from isomorph.frameworks.pytorch.mapped_weights import MappedWeights
+from isomorph.frameworks.pytorch.mapped_weights import MappedWeights, parsed
 from isomorph.frameworks.pytorch.program import Program, Spec, Step, packet_name
 from isomorph.frameworks.pytorch.pt2_values import (
     DTYPES,
@@ -37,15 +37,20 @@ _SCHEMA = 8
 _POSITIONAL, _KEYWORD = 1, 2
 
 
-def read_static(path: Path) -> tuple[Program, MappedWeights] | None:
-    """The program of an archive and its weights; None where torch itself has to read it."""
+def read_static(
+    path: Path, documents: Mapping[str, Any] = MappingProxyType({})
+) -> tuple[Program, MappedWeights] | None:
+    """The program of an archive and its weights; None where torch itself has to read it.
+
+    ``documents`` are members of the archive that were read before.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             members = {name.partition("/")[2]: name for name in archive.namelist()}
             if [name for name in members if name.startswith("models/")] != ["models/model.json"]:
                 return None
-            document = read_json(archive.read(members["models/model.json"]))
-            weights = MappedWeights(archive, members, path)
+            document = parsed(archive, members["models/model.json"], documents)
+            weights = MappedWeights(archive, members, path, documents)
             return unstacked(_program(document, weights)), weights
     except (Unknown, LookupError, TypeError, AttributeError):
         return None  # another shape than the one we know
@@ -195,6 +200,8 @@ def _modules(stack: str | None) -> list[str]:
 
 
 def _at_commas(text: str) -> list[str]:
+    if not any(bracket in text for bracket in "[]()"):
+        return text.split(",")
     parts, depth = [""], 0
     for letter in text:
         depth += (letter in "[(") - (letter in ")]")

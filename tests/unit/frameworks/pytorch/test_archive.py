@@ -1,8 +1,59 @@
-"""Sizes in an archive are arithmetic and no code."""
+"""Sizes in an archive are arithmetic and no code, and each of its documents is read once."""
+
+import json
+import zipfile
 
 import pytest
 
-from isomorph.frameworks.pytorch.archive import _is_arithmetic
+from isomorph.core.errors import RefusedError
+from isomorph.frameworks.pytorch.archive import (
+    _is_arithmetic,
+    _strings,
+    operators_of,
+    read_programs,
+    refuse_unsafe_export,
+)
+
+
+def program(*targets):
+    nodes = [{"target": target, "name": f"n{place}"} for place, target in enumerate(targets)]
+    return {"graph_module": {"graph": {"nodes": nodes}}}
+
+
+def archive(folder, members):
+    path = folder / "model.pt2"
+    with zipfile.ZipFile(path, "w") as opened:
+        for name, content in members.items():
+            opened.writestr(f"model/{name}", json.dumps(content))
+    return path
+
+
+def test_strings_are_found_under_their_keys_however_deep():
+    document = {"a": "x", "b": ["y", {"c": ["z", 1, None], "d": [["w"]]}], "e": {"f": {"g": "v"}}}
+    found = set(_strings(document))
+    assert found == {("a", "x"), ("b", "y"), ("c", "z"), ("d", "w"), ("g", "v")}
+    assert set(_strings("alone")) == {("", "alone")}
+
+
+def test_the_documents_of_an_archive_are_those_that_were_looked_through(tmp_path):
+    own = program("torch.ops.aten.relu.default", "_operator.add")
+    config = {"config": {}}
+    path = archive(tmp_path, {"models/model.json": own, "data/weights/config.json": config})
+    documents = refuse_unsafe_export(path)
+    assert documents == {
+        "model/models/model.json": own,
+        "model/data/weights/config.json": config,
+    }
+    assert list(operators_of(documents)) == [("aten.relu.default", "n0")]
+    assert read_programs(path) == {"model/models/model.json": own}
+
+
+@pytest.mark.parametrize("place", ["models/model.json", "extra/anything.json"])
+def test_a_target_that_is_no_operator_is_refused_in_every_document(tmp_path, place):
+    path = archive(tmp_path, {place: program("torch.ops.aten.relu.default", "torch.hub.load")})
+    with pytest.raises(RefusedError, match="refused") as caught:
+        refuse_unsafe_export(path)
+    assert caught.value.code == "UNSAFE_TARGET"
 
 
 @pytest.mark.parametrize(

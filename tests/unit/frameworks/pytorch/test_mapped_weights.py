@@ -13,7 +13,9 @@ import pytest
 import torch
 
 from isomorph.core.trace import Environment
+from isomorph.frameworks.pytorch import mapped_weights
 from isomorph.frameworks.pytorch import session as torch_session
+from isomorph.frameworks.pytorch.archive import refuse_unsafe_export
 from isomorph.frameworks.pytorch.describe import describe
 from isomorph.frameworks.pytorch.load import load_file
 from isomorph.frameworks.pytorch.mapped_weights import LARGE
@@ -54,6 +56,15 @@ def test_weights_are_those_of_the_archive(archive):
     found = {program.origins[name]: value for name, value in program.constants.items()}
     assert found.keys() == expected.keys()
     assert all(torch.equal(found[name], expected[name]) for name in expected)
+
+
+def test_documents_that_were_read_before_are_not_read_again(archive, monkeypatch):
+    documents = refuse_unsafe_export(archive)
+    expected, _ = read_static(archive)
+    monkeypatch.setattr(mapped_weights, "read_json", None)
+    program, _ = read_static(archive, documents)
+    assert program.steps == expected.steps
+    assert program.file_offsets == expected.file_offsets
 
 
 @pytest.mark.parametrize("which", [0, 1])
