@@ -1,0 +1,379 @@
+"""From the bytes of a .pte file to a program: values become tensors, instructions become nodes.
+
+Instructions write values in place. Here every tensor is written once: a value that is written
+again gets a new name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from isomorph.core.errors import UnreadableModelError
+from isomorph.frameworks.executorch.file_layout import FileLayout
+from isomorph.frameworks.executorch.flatbuffer import DamagedFlatbufferError, Table
+from isomorph.frameworks.executorch.op_names import TENSORS, row_of
+from isomorph.frameworks.executorch.program import DTYPES, PteNode, PteTensor, Slot
+from isomorph.frameworks.executorch.xnnpack_graph import BACKEND, Boundary, opened_delegate
+from isomorph.oracle.dtypes import numpy_dtype
+
+MAX_ELEMENTS = 1 << 60
+_NULL, _INT, _BOOL, _DOUBLE, _TENSOR, _TEXT, _INTS, _DOUBLES, _BOOLS, _TENSORS, _OPTIONALS = range(
+    1, 12
+)
+_KERNEL, _DELEGATE, _MOVE, _JUMP, _FREE = range(1, 6)
+_NUMBERS = {_INT: "q", _BOOL: "?", _DOUBLE: "d"}
+_LISTS = (_TENSORS, _OPTIONALS)
+
+Places = tuple[tuple[str, int], ...]
+"""Where the numbers of an attribute lie in the file, with the struct letter of their type."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """One method of a file, read."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    nodes: tuple[PteNode, ...]
+    tensors: Mapping[str, PteTensor]
+    delegates: tuple[str, ...]
+    places: Mapping[tuple[str, str], Places]
+    constants_in: Mapping[int, Any]
+
+
+@dataclass
+class _Reader:
+    """The values of one execution plan, and what its instructions have made of them so far."""
+
+    layout: FileLayout
+    plan: Table
+    file: str
+    values: list[Table] = field(default_factory=list)
+    names: dict[int, str] = field(default_factory=dict)
+    tensors: dict[str, PteTensor] = field(default_factory=dict)
+    nodes: list[PteNode] = field(default_factory=list)
+    places: dict[tuple[str, str], Places] = field(default_factory=dict)
+    delegates: list[str] = field(default_factory=list)
+
+    def method(self) -> Method:
+        """The whole plan."""
+        self.values = self.plan.tables(2)
+        given = self.plan.numbers(3, "i4").tolist()
+        fixed: dict[int, Any] = {}
+        inputs = []
+        for place, index in enumerate(given):
+            kind, table = self._value(index)
+            if kind == _TENSOR and table is not None:
+                inputs.append(self._defined(index, f"input_{place}"))
+            else:
+                fixed[place] = self._number(index)
+        chains = self.plan.tables(5)
+        if len(chains) != 1:
+            raise _unsupported(self.file, f"the method has {len(chains)} chains of instructions")
+        for place, instruction in enumerate(chains[0].tables(2)):
+            self._instruction(place, instruction)
+        return Method(
+            inputs=tuple(inputs),
+            outputs=tuple(self._outputs(set(inputs))),
+            nodes=tuple(self.nodes),
+            tensors=self.tensors,
+            delegates=tuple(self.delegates),
+            places=self.places,
+            constants_in=fixed,
+        )
+
+    def _outputs(self, inputs: set[str]) -> Iterable[str]:
+        """One name for each output, each written by a node and none twice."""
+        taken = set(inputs)
+        for place, index in enumerate(self.plan.numbers(4, "i4").tolist()):
+            kind, _ = self._value(index)
+            if kind != _TENSOR and index not in self.names:
+                yield ""  # a number that the program states
+                continue
+            name = self._read(index)
+            if name in taken or self.tensors[name].data is not None:
+                alias = f"output_{place}"
+                self._add(alias, self.tensors[name])
+                self._node(f"output:{place}", "Identity", "executorch::output", (name,), (alias,))
+                name = alias
+            taken.add(name)
+            yield name
+
+    def _instruction(self, place: int, instruction: Table) -> None:
+        kind, table = instruction.union(1)
+        if table is None or kind == _FREE:
+            return
+        if kind == _KERNEL:
+            self._kernel(place, table)
+        elif kind == _DELEGATE:
+            self._delegate(place, table)
+        elif kind == _MOVE:
+            source = self._read(table.integer(0))
+            target = self._defined(table.integer(1))
+            self._node(f"move:{place}", "Identity", "executorch::move", (source,), (target,), place)
+        else:
+            raise _unsupported(self.file, f"instruction {place} branches on a computed value")
+
+    def _kernel(self, place: int, table: Table) -> None:
+        operators = self.plan.tables(6)
+        chosen = table.integer(0)
+        if not 0 <= chosen < len(operators):
+            raise DamagedFlatbufferError(f"instruction {place} names operator {chosen}")
+        base, overload = operators[chosen].text(0), operators[chosen].text(1)
+        native = f"{base}.{overload}" if overload else base
+        arguments = table.numbers(1, "i4").tolist()
+        row = row_of(native)
+        op, words = row if row is not None else (native, self._guessed(arguments))
+        name = f"{base.rpartition('::')[2]}:{place}"
+        inputs, attributes = self._arguments(name, words, arguments)
+        outputs = [
+            self._defined(index) for index in self._written(arguments[len(words) :], arguments)
+        ]
+        if op == "Conv" and attributes.get("transposed"):
+            op = "ConvTranspose"
+        self._node(name, op, native, tuple(inputs), tuple(outputs), place, attributes)
+
+    def _guessed(self, arguments: list[int]) -> tuple[str, ...]:
+        """Names for the arguments of an unknown operator, whose last value is what it returns."""
+        last = arguments[-1] if arguments else -1
+        count = next((n for n, each in enumerate(arguments) if each == last), 0)
+        return tuple(f"argument_{place}" for place in range(count))
+
+    def _written(self, rest: list[int], arguments: list[int]) -> list[int]:
+        """The values that a kernel writes: its last arguments, the last of which repeats them."""
+        if not rest:
+            rest = arguments[-1:]
+        found = []
+        for index in rest[:-1] or rest:
+            kind, table = self._value(index)
+            listed = kind in _LISTS and table is not None
+            found += table.numbers(0, "i4").tolist() if listed and table is not None else [index]
+        return list(dict.fromkeys(found))
+
+    def _arguments(
+        self, node: str, words: tuple[str, ...], arguments: list[int]
+    ) -> tuple[list[str], dict[str, Any]]:
+        inputs: list[str] = []
+        attributes: dict[str, Any] = {}
+        for word, index in zip(words, arguments, strict=False):
+            kind, table = self._value(index)
+            if kind == _TENSOR:
+                inputs.append(self._read(index))
+            elif kind in _LISTS and table is not None:
+                inputs += [
+                    self._read(item) if item >= 0 and self._value(item)[0] == _TENSOR else ""
+                    for item in table.numbers(0, "i4").tolist()
+                ]
+            elif kind in (_NULL, 0) and word in TENSORS:
+                inputs.append("")
+            else:
+                attributes[word] = self._attribute(index, inputs)
+                places = self._places(index)
+                if places:
+                    self.places[node, word] = places
+        while inputs and not inputs[-1]:
+            inputs.pop()
+        return inputs, attributes
+
+    def _attribute(self, index: int, inputs: list[str]) -> Any:  # noqa: ANN401
+        """A stated number, text or list of them; a computed number is an input of the node."""
+        if index in self.names:
+            inputs.append(self.names[index])
+            return Slot(len(inputs) - 1)
+        kind, table = self._value(index)
+        if table is None or kind == _NULL:
+            return None
+        if kind == _TEXT:
+            return table.text(0)
+        if kind == _INTS:
+            return tuple(self._size(item, inputs) for item in table.numbers(0, "i8").tolist())
+        if kind in (_DOUBLES, _BOOLS):
+            return tuple(table.numbers(0, "f8" if kind == _DOUBLES else "?").tolist())
+        return self._number(index)
+
+    def _size(self, index: int, inputs: list[str]) -> Any:  # noqa: ANN401
+        if self._value(index)[0] in _LISTS + (_INTS,):
+            raise DamagedFlatbufferError(f"value {index} is a list in a list")
+        return self._attribute(index, inputs)
+
+    def _places(self, index: int) -> Places:
+        kind, table = self._value(index)
+        if table is None:
+            return ()
+        if kind in _NUMBERS:
+            place = table.where(0)
+            return () if place is None else ((_NUMBERS[kind], place),)
+        if kind == _INTS:
+            items = table.numbers(0, "i8").tolist()
+            found = [self._places(item) for item in items if self._value(item)[0] in _NUMBERS]
+            found += [()] * (len(items) - len(found))
+            return tuple(each[0] for each in found) if all(found) else ()
+        return ()
+
+    def _number(self, index: int) -> Any:  # noqa: ANN401
+        kind, table = self._value(index)
+        if table is None or kind not in _NUMBERS:
+            return None
+        if kind == _DOUBLE:
+            return table.real(0)
+        number = table.integer(0, _NUMBERS[kind])
+        return bool(number) if kind == _BOOL else number
+
+    def _delegate(self, place: int, table: Table) -> None:
+        chosen, arguments = table.integer(0), table.numbers(1, "i4").tolist()
+        listed = self.plan.tables(7)
+        if not 0 <= chosen < len(listed):
+            raise DamagedFlatbufferError(f"instruction {place} names delegate {chosen}")
+        backend, where = listed[chosen].text(0), listed[chosen].table(1)
+        self.delegates.append(backend)
+        if backend != BACKEND or where is None:
+            raise _unsupported(
+                self.file, f"a part of the model was lowered to {backend}, which is not read"
+            )
+        region = self.layout.delegate(where.integer(0, "b"), where.integer(1, "I"))
+        prefix = f"xnnpack_{place}/"
+        boundary = Boundary(
+            read=lambda place: self._read(arguments[place]),
+            written=lambda place: self._defined(arguments[place]),
+            count=len(arguments),
+        )
+        opened = opened_delegate(self.layout, region, prefix, boundary, self.tensors)
+        for node in opened.nodes:
+            self._node(
+                node.name, node.op, node.native_op, node.inputs, node.outputs, place,
+                dict(node.attributes), node.handle,
+            )  # fmt: skip
+        for tensor in opened.tensors:
+            self._add(tensor.name, tensor)
+        self.places.update(opened.places)
+
+    def _node(  # noqa: PLR0917
+        self,
+        name: str,
+        op: str,
+        native: str,
+        inputs: tuple[str, ...],
+        outputs: tuple[str, ...],
+        place: int = -1,
+        attributes: Mapping[str, Any] | None = None,
+        handle: int | None = None,
+    ) -> None:
+        self.nodes.append(
+            PteNode(
+                name=name,
+                op=op,
+                native_op=native,
+                inputs=inputs,
+                outputs=outputs,
+                attributes=attributes or {},
+                instruction=place,
+                handle=handle,
+            )
+        )
+
+    def _value(self, index: int) -> tuple[int, Table | None]:
+        if not 0 <= index < len(self.values):
+            raise DamagedFlatbufferError(f"it names value {index} of {len(self.values)}")
+        return self.values[index].union(1)
+
+    def _read(self, index: int) -> str:
+        """The name of the tensor that a value holds now; a constant is defined when first read."""
+        if index in self.names:
+            return self.names[index]
+        kind, table = self._value(index)
+        if kind != _TENSOR or table is None or not self._is_stored(table):
+            raise UnreadableModelError(
+                "DANGLING_INPUT",
+                f"an instruction reads value {index}, which nothing computes and no buffer holds",
+                file=self.file,
+            )
+        return self._defined(index, self._own_name(index, table), stored=True)
+
+    def _own_name(self, index: int, table: Table) -> str:
+        info = table.table(9)
+        named = info.text(1) if info is not None else ""
+        return named if named and named not in self.tensors else f"constant_{index}"
+
+    def _is_stored(self, table: Table) -> bool:
+        return table.integer(5, "I") > 0
+
+    def _defined(self, index: int, name: str | None = None, *, stored: bool = False) -> str:
+        """A new name for what is written into a value."""
+        kind, table = self._value(index)
+        word = name or f"value_{index}"
+        while word in self.tensors:
+            word += "'"
+        if kind == _TENSOR and table is not None:
+            self._add(word, self._tensor(word, table, stored=stored))
+        else:
+            dtype = {_DOUBLE: "float64", _BOOL: "bool"}.get(kind, "int64")
+            self._add(word, PteTensor(name=word, dtype=dtype, shape=()))
+        self.names[index] = word
+        return word
+
+    def _add(self, name: str, tensor: PteTensor) -> None:
+        self.tensors[name] = (
+            tensor
+            if tensor.name == name
+            else PteTensor(name=name, dtype=tensor.dtype, shape=tensor.shape)
+        )
+
+    def _tensor(self, name: str, table: Table, *, stored: bool) -> PteTensor:
+        number = table.integer(0, "b")
+        dtype = DTYPES.get(number)
+        if dtype is None:
+            raise UnreadableModelError(
+                "BAD_DTYPE", f"element type {number} is not known", file=self.file, where=name
+            )
+        sizes = tuple(table.numbers(2, "i4").tolist())
+        if any(size < 0 for size in sizes) or math.prod(sizes) >= MAX_ELEMENTS:
+            raise UnreadableModelError(
+                "BAD_DIMS", f"no memory can hold the shape {list(sizes)}", file=self.file,
+                where=f"tensor {name!r}",
+            )  # fmt: skip
+        order = tuple(table.numbers(3, "u1").tolist())
+        if order and sorted(order) != list(range(len(sizes))):
+            raise DamagedFlatbufferError(f"{name} has the order of axes {list(order)}")
+        dynamic = table.integer(8, "b") != 0
+        region = self._region(table, name, sizes, dtype) if stored else None
+        return PteTensor(
+            name=name,
+            dtype=dtype,
+            shape=tuple(None for _ in sizes) if dynamic and not stored else sizes,
+            data=None if region is None else self.layout.data[region[0] : region[1]],
+            order=order,
+            offset=None if region is None else region[0],
+            mutable=stored and table.where(6) is not None,
+        )
+
+    def _region(
+        self, table: Table, name: str, sizes: tuple[int, ...], dtype: str
+    ) -> tuple[int, int]:
+        info = table.table(9)
+        if info is not None and info.integer(2, "b") == 1:
+            raise _unsupported(
+                self.file, f"the weight {name!r} lies in a file of its own (.ptd), which is not read"
+            )
+        size = math.prod(sizes) * numpy_dtype(dtype).itemsize
+        index = table.integer(5, "I")
+        if table.where(6) is not None:
+            group = info.integer(0, "Q") if info is not None else 0
+            return self.layout.state(group, index, size)
+        return self.layout.constant(index, size)
+
+
+def read_method(layout: FileLayout, plan: Table, *, file: str) -> Method:
+    """One execution plan with its delegates opened."""
+    return _Reader(layout, plan, file).method()
+
+
+def _unsupported(file: str, what: str) -> UnreadableModelError:
+    return UnreadableModelError(
+        "UNSUPPORTED_FORMAT",
+        what,
+        file=file,
+        fix="lower the model again without it: with XNNPACK, or without any delegate",
+    )
