@@ -350,7 +350,7 @@ def variance(call: Call, x: Array) -> Array:
     """The mean square distance from the mean, with a correction of the count."""
     axes = axes_of(call.attributes.get("dim"), x.ndim)
     count = math.prod(x.shape[axis] for axis in axes)
-    correction = call.attributes.get("correction", 1)
+    correction = call.attributes.get("correction", int(stated(call, "unbiased", True)))
     correction = 1 if correction is None else correction
     mean = onnx(call, "ReduceMean", x, axes=axes, keepdims=1)
     away = onnx(call, "Sub", x, mean)

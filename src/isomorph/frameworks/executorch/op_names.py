@@ -29,7 +29,9 @@ add Add self other alpha
 sub Sub self other alpha
 rsub Sub self other alpha
 mul Mul self other
-div Div self other rounding_mode
+div Div self other
+div/out_mode Div self other rounding_mode
+div/Scalar_mode_out Div self other rounding_mode
 floor_divide FloorDiv self other
 remainder Mod self other
 fmod Mod self other
@@ -81,15 +83,22 @@ glu Glu self dim
 _softmax Softmax self dim half_to_float
 _log_softmax LogSoftmax self dim half_to_float
 mean ReduceMean self dim keepdim dtype
+mean/dtype_out ReduceMean self dtype
 sum ReduceSum self dim keepdim dtype
 prod ReduceProd self dim keepdim dtype
 prod/out ReduceProd self dtype
 amax ReduceMax self dim keepdim
+max/unary_out ReduceMax self
 amin ReduceMin self dim keepdim
+min/unary_out ReduceMin self
 max ReduceMax self dim keepdim
+max/unary_out ReduceMax self
 min ReduceMin self dim keepdim
+min/unary_out ReduceMin self
 any ReduceAny self dim keepdim
+any/all_out ReduceAny self
 var Variance self dim correction keepdim
+var/out Variance self dim unbiased keepdim
 argmax ArgMax self dim keepdim
 argmin ArgMin self dim keepdim
 cumsum CumSum self dim dtype

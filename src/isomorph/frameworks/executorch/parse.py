@@ -57,6 +57,8 @@ class _Reader:
     nodes: list[PteNode] = field(default_factory=list)
     places: dict[tuple[str, str], Places] = field(default_factory=dict)
     delegates: list[str] = field(default_factory=list)
+    memory: dict[tuple[int, int, int], str] = field(default_factory=dict)
+    """What lies at a place of the memory that was planned ahead."""
 
     def method(self) -> Method:
         """The whole plan."""
@@ -67,7 +69,7 @@ class _Reader:
         for place, index in enumerate(given):
             kind, table = self._value(index)
             if kind == _TENSOR and table is not None:
-                inputs.append(self._defined(index, f"input_{place}"))
+                inputs.append(self._defined(index, f"args_{place}"))
             else:
                 fixed[place] = self._number(index)
         chains = self.plan.tables(5)
@@ -284,6 +286,8 @@ class _Reader:
         if index in self.names:
             return self.names[index]
         kind, table = self._value(index)
+        if kind == _TENSOR and table is not None and (base := self.memory.get(_address(table))):
+            return self._viewed(index, base)
         if kind != _TENSOR or table is None or not self._is_stored(table):
             raise UnreadableModelError(
                 "DANGLING_INPUT",
@@ -291,6 +295,15 @@ class _Reader:
                 file=self.file,
             )
         return self._defined(index, self._own_name(index, table), stored=True)
+
+    def _viewed(self, index: int, base: str) -> str:
+        """A value that no instruction writes: it lies where another does, in another shape."""
+        name = self._defined(index)
+        sizes = self.tensors[name].shape
+        self._node(
+            f"view:{index}", "Reshape", "executorch::view", (base,), (name,), -1, {"size": sizes}
+        )
+        return name
 
     def _own_name(self, index: int, table: Table) -> str:
         info = table.table(9)
@@ -312,6 +325,8 @@ class _Reader:
             dtype = {_DOUBLE: "float64", _BOOL: "bool"}.get(kind, "int64")
             self._add(word, PteTensor(name=word, dtype=dtype, shape=()))
         self.names[index] = word
+        if table is not None and kind == _TENSOR and table.where(6) is not None:
+            self.memory[_address(table)] = word
         return word
 
     def _add(self, name: str, tensor: PteTensor) -> None:
@@ -363,6 +378,14 @@ class _Reader:
             group = info.integer(0, "Q") if info is not None else 0
             return self.layout.state(group, index, size)
         return self.layout.constant(index, size)
+
+
+def _address(table: Table) -> tuple[int, int, int]:
+    """Where a value lies: area and offset, both of its halves; of no area where it is not planned."""
+    place = table.table(6)
+    if place is None:
+        return -1, 0, 0
+    return place.integer(0, "I"), place.integer(1, "I"), place.integer(2, "I")
 
 
 def read_method(layout: FileLayout, plan: Table, *, file: str) -> Method:

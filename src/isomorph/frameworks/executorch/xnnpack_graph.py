@@ -24,11 +24,11 @@ _ABSENT = 0xFFFFFFFF
 _UNSET = (1 << 64) - 1
 _DTYPES = {
     1: "float32", 2: "float16", 3: "int8", 4: "uint8", 5: "int32", 6: "int8", 7: "int32",
-    8: "int8", 9: "int8", 10: "int8", 11: "int8", 12: "int32", 13: "float32", 14: "bfloat16",
+    8: "int8", 9: "float32", 10: "int8", 11: "float32", 12: "int32", 13: "float32", 14: "bfloat16",
 }  # fmt: skip
 _FOUR_BITS = frozenset({8, 10})
 DYNAMIC = frozenset({9, 11})
-"""Types whose scale a run computes from the values of each row."""
+"""Types whose scale a run computes from the values of each row; held as the real numbers."""
 _PER_CHANNEL, _PER_TENSOR, _PER_TOKEN, _PER_GROUP = 1, 2, 3, 4
 _MAX_ELEMENTS = 1 << 60
 
