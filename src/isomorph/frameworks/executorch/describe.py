@@ -43,7 +43,9 @@ def notes_on(program: PteProgram) -> tuple[str, ...]:
             f"{', '.join(states[:4])}{', …' if len(states) > 4 else ''}"
         )
     if program.given:
-        notes.append(f"{len(program.given)} inputs are plain numbers and stay as they were exported")
+        notes.append(
+            f"{len(program.given)} inputs are plain numbers and stay as they were exported"
+        )
     return tuple(notes)
 
 

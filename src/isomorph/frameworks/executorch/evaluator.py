@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.errors import UnreadableModelError, listed
-from isomorph.frameworks.executorch import edge_movement, xnnpack_kernels
-from isomorph.frameworks.executorch.edge_arithmetic import KERNELS
 from isomorph.frameworks.executorch.op_names import words
 from isomorph.frameworks.executorch.program import PteNode, PteProgram, PteTensor, Slot
-from isomorph.frameworks.executorch.xnnpack_kernels import TFLITE_NAMES, clamped, quantized_rows
 from isomorph.kernels import registry
+from isomorph.kernels.executorch.arithmetic import EDGE
+from isomorph.kernels.executorch.xnnpack import TFLITE_NAMES, XNNPACK, clamped, quantized_rows
 from isomorph.kernels.quantized import dequantize, ideal_rounding
 from isomorph.kernels.tflite import quantized as grids_of
 from isomorph.kernels.tflite.error_bounds import reach_of
@@ -24,8 +23,8 @@ from isomorph.kernels.tflite.quantized import Reach, onto
 from isomorph.oracle.call import Call, Kernel
 from isomorph.oracle.dtypes import is_float, numpy_dtype
 from isomorph.oracle.named_graph import NamedGraph
-from isomorph.oracle.rounding_rules import is_inexact_number
 from isomorph.oracle.noise import NO_NOISE, Array
+from isomorph.oracle.rounding_rules import is_inexact_number
 from isomorph.oracle.step import Step, View, as_results
 from isomorph.oracle.value import EvalValue, lifted
 from isomorph.oracle.weights import WeightCache
@@ -37,11 +36,11 @@ _EXACT = frozenset(
     {
         "Transpose", "Reshape", "Unsqueeze", "Squeeze", "Expand", "Tile", "Slice", "Gather",
         "Identity", "Reverse", "Roll", "Pad", "GatherElements", "Where", "Trilu", "Concat", "Split",
-        "ConstantOfShape", "Range", "Constant", "Shape", "Size", "Relu", "Clip", "Max", "Min", "Abs",
-        "Neg", "Sign", "Floor", "Ceil", "Round", "Trunc", "MaxPool", "ReduceMax", "ReduceMin",
-        "ReduceAny", "ArgMax", "ArgMin", "TopK", "Equal", "NotEqual", "Less", "LessOrEqual",
-        "Greater", "GreaterOrEqual", "And", "Or", "Xor", "Not", "IsInf", "IsNaN", "DepthToSpace",
-        "SpaceToDepth", "Cast",
+        "ConstantOfShape", "Range", "Constant", "Shape", "Size", "Relu", "Clip", "Max", "Min",
+        "Abs", "Neg", "Sign", "Floor", "Ceil", "Round", "Trunc", "MaxPool", "ReduceMax",
+        "ReduceMin", "ReduceAny", "ArgMax", "ArgMin", "TopK", "Equal", "NotEqual", "Less",
+        "LessOrEqual", "Greater", "GreaterOrEqual", "And", "Or", "Xor", "Not", "IsInf", "IsNaN",
+        "DepthToSpace", "SpaceToDepth", "Cast",
     }
 )  # fmt: skip
 _DISCRETE = frozenset({"Floor", "Ceil", "Round", "Trunc", "Sign", "FloorDiv", "Mod"})
@@ -76,8 +75,8 @@ class PteStep(Step[str]):
         if not floats and any(grid is not None for grid in (*self.grids, *self.onto)):
             floats = ["float32"]
         call = Call(
-            op=self.op,
-            domain=self.word,
+            op=self.word,
+            domain=EDGE,
             attributes=self.attributes,
             outputs=len(self.outputs),
             dtype=floats[0] if floats else None,
@@ -96,7 +95,9 @@ class PteStep(Step[str]):
         """Real numbers instead of quantized integers."""
         grids = self.grids or (None,) * len(inputs)
         return [
-            view(value) if grid is None or value.data is None else self._real(name, value, grid, noise)
+            view(value)
+            if grid is None or value.data is None
+            else self._real(name, value, grid, noise)
             for name, value, grid in zip(self.inputs, inputs, grids, strict=True)
         ]
 
@@ -111,7 +112,9 @@ class PteStep(Step[str]):
         noise.enter(("stored", name), noise.unit)
         real = _reals(value.data, grid)
         call = Call(op="stored", noise=noise)
-        return np.asarray(real + ideal_rounding(real, grid.dtype, grid.axis, call, block=grid.block))
+        return np.asarray(
+            real + ideal_rounding(real, grid.dtype, grid.axis, call, block=grid.block)
+        )
 
     def compute(self, call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """By the kernel; numbers that a run computed take the places of attributes."""
@@ -132,7 +135,7 @@ class PteStep(Step[str]):
         tensor, grid = self.made[place], self.onto[place]
         y = clamped(call, np.asarray(result))
         if None not in tensor.shape and y.size == math.prod(size or 0 for size in tensor.shape):
-            y = y.reshape(tensor.shape)
+            y = y.reshape([size or 0 for size in tensor.shape])
         if tensor.dynamic:
             return quantized_rows(call, y)
         if grid is None or y.dtype.kind != "f":
@@ -206,16 +209,15 @@ def _step(
     place: int, node: PteNode, program: PteProgram, weights: WeightCache[str]
 ) -> PteStep | None:
     word = words(node.native_op)[1]
-    kernel = _kernel(node, word)
+    domain = XNNPACK if node.native_op.startswith("xnnpack::") else EDGE
+    kernel = registry.find(domain, word, 1)
     if kernel is None:
         return None
     grids: tuple[Grid | None, ...] = ()
     targets: tuple[Grid | None, ...] = ()
-    attributes = node.attributes
-    if node.native_op.startswith("xnnpack::"):
+    if domain == XNNPACK:
         grids = tuple(_grid(program.tensors[name]) if name else None for name in node.inputs)
         targets = tuple(_grid(program.tensors[name]) for name in node.outputs)
-        attributes = {**attributes, "kind": word}
     return PteStep(
         index=place,
         name=node.name,
@@ -223,7 +225,7 @@ def _step(
         word=word,
         inputs=node.inputs,
         outputs=node.outputs,
-        attributes=attributes,
+        attributes=node.attributes,
         kernel=kernel,
         weights=weights,
         grids=grids,
@@ -238,25 +240,18 @@ def _step(
     )
 
 
-def _kernel(node: PteNode, word: str) -> Kernel | None:
-    if node.native_op in ("executorch::output", "executorch::move"):
-        return edge_movement.identity
-    if node.native_op == "executorch::view":
-        return edge_movement.view
-    if node.native_op.startswith("xnnpack::"):
-        return xnnpack_kernels.KERNELS.get(word)
-    return KERNELS.get(word)
-
-
 def _grid(tensor: PteTensor) -> Grid | None:
     found = tensor.grid
     if found is None:
         return None
     dtype = tensor.dtype if tensor.bits == 8 else "int4"
     return Grid(
-        dtype=dtype, scale=found.scale.astype(np.float64), zero_point=found.zero_point.astype(np.float64),
-        axis=found.axis, block=found.block,
-    )  # fmt: skip
+        dtype=dtype,
+        scale=found.scale.astype(np.float64),
+        zero_point=found.zero_point.astype(np.float64),
+        axis=found.axis,
+        block=found.block,
+    )
 
 
 def _refuse(nodes: Sequence[PteNode], file: str) -> None:

@@ -7,9 +7,12 @@ namespace and overload; ``name/overload`` where an overload differs.
 from __future__ import annotations
 
 TENSORS = frozenset(
-    "input self weight bias other mat1 mat2 batch2 running_mean running_var index indices src mask "
-    "condition tensors scales zero_points min max scale zero_point".split()
-)
+    {
+        "input", "self", "weight", "bias", "other", "mat1", "mat2", "running_mean", "running_var",
+        "index", "indices", "src", "mask", "condition", "tensors", "scales", "zero_points",
+        "min", "max",
+    }
+)  # fmt: skip
 """Arguments that are tensors where the program leaves them out."""
 
 _WINDOW = "stride padding dilation"
@@ -38,41 +41,10 @@ fmod Mod self other
 pow Pow self exponent
 maximum Max self other
 minimum Min self other
-abs Abs self
-acos Acos self
-acosh Acosh self
-asin Asin self
-asinh Asinh self
-atan Atan self
-atanh Atanh self
-ceil Ceil self
-cos Cos self
-cosh Cosh self
-erf Erf self
-exp Exp self
-expm1 Expm1 self
-floor Floor self
 isinf IsInf self
 isnan IsNaN self
-log Log self
-log10 Log10 self
-log1p Log1p self
-log2 Log2 self
 logical_not Not self
 bitwise_not Not self
-neg Neg self
-reciprocal Reciprocal self
-relu Relu self
-round Round self
-rsqrt Rsqrt self
-sigmoid Sigmoid self
-sign Sign self
-sin Sin self
-sinh Sinh self
-sqrt Sqrt self
-tan Tan self
-tanh Tanh self
-trunc Trunc self
 atan2 Atan2 self other
 gelu Gelu self approximate
 elu Elu self alpha scale input_scale
@@ -155,12 +127,6 @@ _to_copy Cast self non_blocking memory_format
 flip Reverse self dims
 roll Roll self shifts dims
 constant_pad_nd Pad self pad value
-reflection_pad1d Pad self padding
-reflection_pad2d Pad self padding
-reflection_pad3d Pad self padding
-replication_pad1d Pad self padding
-replication_pad2d Pad self padding
-replication_pad3d Pad self padding
 embedding Gather weight indices padding_idx scale_grad_by_freq sparse
 index_select Gather self dim index
 index Gather self indices
@@ -190,7 +156,14 @@ floordiv FloorDiv self other
 mod Mod self other
 """.replace("\\\n", "")
 
+_UNARY = (
+    "abs acos acosh asin asinh atan atanh ceil cos cosh erf exp expm1 floor log log10 log1p log2 "
+    "neg reciprocal relu round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc"
+)
+_PADS = ("reflection", "replication")
 _ROWS = {row.split()[0]: row.split()[1:] for row in _TABLE.splitlines() if row}
+_ROWS |= {f"{how}_pad{n}d": ["Pad", "self", "padding"] for how in _PADS for n in (1, 2, 3)}
+_ROWS |= {word: [word.capitalize(), "self"] for word in _UNARY.split()}
 
 
 def words(operator: str) -> tuple[str, str, str]:

@@ -6,7 +6,6 @@ again gets a new name.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,20 +14,18 @@ from isomorph.core.errors import UnreadableModelError
 from isomorph.frameworks.executorch.file_layout import FileLayout
 from isomorph.frameworks.executorch.flatbuffer import DamagedFlatbufferError, Table
 from isomorph.frameworks.executorch.op_names import TENSORS, row_of
-from isomorph.frameworks.executorch.program import DTYPES, PteNode, PteTensor, Slot
-from isomorph.frameworks.executorch.xnnpack_graph import BACKEND, Boundary, opened_delegate
-from isomorph.oracle.dtypes import numpy_dtype
-
-MAX_ELEMENTS = 1 << 60
-_NULL, _INT, _BOOL, _DOUBLE, _TENSOR, _TEXT, _INTS, _DOUBLES, _BOOLS, _TENSORS, _OPTIONALS = range(
-    1, 12
+from isomorph.frameworks.executorch.plan_values import (
+    LISTS,
+    Kind,
+    Places,
+    PlanValues,
+    address_of,
+    unsupported,
 )
-_KERNEL, _DELEGATE, _MOVE, _JUMP, _FREE = range(1, 6)
-_NUMBERS = {_INT: "q", _BOOL: "?", _DOUBLE: "d"}
-_LISTS = (_TENSORS, _OPTIONALS)
+from isomorph.frameworks.executorch.program import PteNode, PteTensor, Slot
+from isomorph.frameworks.executorch.xnnpack_graph import BACKEND, Boundary, opened_delegate
 
-Places = tuple[tuple[str, int], ...]
-"""Where the numbers of an attribute lie in the file, with the struct letter of their type."""
+_KERNEL, _DELEGATE, _MOVE, _JUMP, _FREE = range(1, 6)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +48,9 @@ class _Reader:
     layout: FileLayout
     plan: Table
     file: str
-    values: list[Table] = field(default_factory=list)
+    stored: PlanValues = field(init=False)
+    operators: list[Table] = field(init=False)
+    lowered: list[Table] = field(init=False)
     names: dict[int, str] = field(default_factory=dict)
     tensors: dict[str, PteTensor] = field(default_factory=dict)
     nodes: list[PteNode] = field(default_factory=list)
@@ -62,19 +61,20 @@ class _Reader:
 
     def method(self) -> Method:
         """The whole plan."""
-        self.values = self.plan.tables(2)
+        self.stored = PlanValues(self.layout, self.plan.tables(2), self.file)
+        self.operators, self.lowered = self.plan.tables(6), self.plan.tables(7)
         given = self.plan.numbers(3, "i4").tolist()
         fixed: dict[int, Any] = {}
         inputs = []
         for place, index in enumerate(given):
-            kind, table = self._value(index)
-            if kind == _TENSOR and table is not None:
+            kind, table = self.stored.value(index)
+            if kind == Kind.TENSOR and table is not None:
                 inputs.append(self._defined(index, f"args_{place}"))
             else:
-                fixed[place] = self._number(index)
+                fixed[place] = self.stored.number(index)
         chains = self.plan.tables(5)
         if len(chains) != 1:
-            raise _unsupported(self.file, f"the method has {len(chains)} chains of instructions")
+            raise unsupported(self.file, f"the method has {len(chains)} chains of instructions")
         for place, instruction in enumerate(chains[0].tables(2)):
             self._instruction(place, instruction)
         return Method(
@@ -91,8 +91,8 @@ class _Reader:
         """One name for each output, each written by a node and none twice."""
         taken = set(inputs)
         for place, index in enumerate(self.plan.numbers(4, "i4").tolist()):
-            kind, _ = self._value(index)
-            if kind != _TENSOR and index not in self.names:
+            kind, _ = self.stored.value(index)
+            if kind != Kind.TENSOR and index not in self.names:
                 yield ""  # a number that the program states
                 continue
             name = self._read(index)
@@ -117,11 +117,10 @@ class _Reader:
             target = self._defined(table.integer(1))
             self._node(f"move:{place}", "Identity", "executorch::move", (source,), (target,), place)
         else:
-            raise _unsupported(self.file, f"instruction {place} branches on a computed value")
+            raise unsupported(self.file, f"instruction {place} branches on a computed value")
 
     def _kernel(self, place: int, table: Table) -> None:
-        operators = self.plan.tables(6)
-        chosen = table.integer(0)
+        operators, chosen = self.operators, table.integer(0)
         if not 0 <= chosen < len(operators):
             raise DamagedFlatbufferError(f"instruction {place} names operator {chosen}")
         base, overload = operators[chosen].text(0), operators[chosen].text(1)
@@ -148,10 +147,10 @@ class _Reader:
         """The values that a kernel writes: its last arguments, the last of which repeats them."""
         if not rest:
             rest = arguments[-1:]
-        found = []
+        found: list[int] = []
         for index in rest[:-1] or rest:
-            kind, table = self._value(index)
-            listed = kind in _LISTS and table is not None
+            kind, table = self.stored.value(index)
+            listed = kind in LISTS and table is not None
             found += table.numbers(0, "i4").tolist() if listed and table is not None else [index]
         return list(dict.fromkeys(found))
 
@@ -161,19 +160,21 @@ class _Reader:
         inputs: list[str] = []
         attributes: dict[str, Any] = {}
         for word, index in zip(words, arguments, strict=False):
-            kind, table = self._value(index)
-            if kind == _TENSOR:
+            kind, table = self.stored.value(index)
+            if kind == Kind.TENSOR:
                 inputs.append(self._read(index))
-            elif kind in _LISTS and table is not None:
+            elif kind in LISTS and table is not None:
                 inputs += [
-                    self._read(item) if item >= 0 and self._value(item)[0] == _TENSOR else ""
+                    self._read(item)
+                    if item >= 0 and self.stored.value(item)[0] == Kind.TENSOR
+                    else ""
                     for item in table.numbers(0, "i4").tolist()
                 ]
-            elif kind in (_NULL, 0) and word in TENSORS:
+            elif kind in (Kind.NULL, 0) and word in TENSORS:
                 inputs.append("")
             else:
                 attributes[word] = self._attribute(index, inputs)
-                places = self._places(index)
+                places = self.stored.places(index)
                 if places:
                     self.places[node, word] = places
         while inputs and not inputs[-1]:
@@ -185,54 +186,31 @@ class _Reader:
         if index in self.names:
             inputs.append(self.names[index])
             return Slot(len(inputs) - 1)
-        kind, table = self._value(index)
-        if table is None or kind == _NULL:
+        kind, table = self.stored.value(index)
+        if table is None or kind == Kind.NULL:
             return None
-        if kind == _TEXT:
+        if kind == Kind.TEXT:
             return table.text(0)
-        if kind == _INTS:
+        if kind == Kind.INTS:
             return tuple(self._size(item, inputs) for item in table.numbers(0, "i8").tolist())
-        if kind in (_DOUBLES, _BOOLS):
-            return tuple(table.numbers(0, "f8" if kind == _DOUBLES else "?").tolist())
-        return self._number(index)
+        if kind in (Kind.DOUBLES, Kind.BOOLS):
+            return tuple(table.numbers(0, "f8" if kind == Kind.DOUBLES else "?").tolist())
+        return self.stored.number(index)
 
     def _size(self, index: int, inputs: list[str]) -> Any:  # noqa: ANN401
-        if self._value(index)[0] in _LISTS + (_INTS,):
+        if self.stored.value(index)[0] in (*LISTS, Kind.INTS):
             raise DamagedFlatbufferError(f"value {index} is a list in a list")
         return self._attribute(index, inputs)
 
-    def _places(self, index: int) -> Places:
-        kind, table = self._value(index)
-        if table is None:
-            return ()
-        if kind in _NUMBERS:
-            place = table.where(0)
-            return () if place is None else ((_NUMBERS[kind], place),)
-        if kind == _INTS:
-            items = table.numbers(0, "i8").tolist()
-            found = [self._places(item) for item in items if self._value(item)[0] in _NUMBERS]
-            found += [()] * (len(items) - len(found))
-            return tuple(each[0] for each in found) if all(found) else ()
-        return ()
-
-    def _number(self, index: int) -> Any:  # noqa: ANN401
-        kind, table = self._value(index)
-        if table is None or kind not in _NUMBERS:
-            return None
-        if kind == _DOUBLE:
-            return table.real(0)
-        number = table.integer(0, _NUMBERS[kind])
-        return bool(number) if kind == _BOOL else number
-
     def _delegate(self, place: int, table: Table) -> None:
         chosen, arguments = table.integer(0), table.numbers(1, "i4").tolist()
-        listed = self.plan.tables(7)
+        listed = self.lowered
         if not 0 <= chosen < len(listed):
             raise DamagedFlatbufferError(f"instruction {place} names delegate {chosen}")
         backend, where = listed[chosen].text(0), listed[chosen].table(1)
         self.delegates.append(backend)
         if backend != BACKEND or where is None:
-            raise _unsupported(
+            raise unsupported(
                 self.file, f"a part of the model was lowered to {backend}, which is not read"
             )
         region = self.layout.delegate(where.integer(0, "b"), where.integer(1, "I"))
@@ -276,19 +254,18 @@ class _Reader:
             )
         )
 
-    def _value(self, index: int) -> tuple[int, Table | None]:
-        if not 0 <= index < len(self.values):
-            raise DamagedFlatbufferError(f"it names value {index} of {len(self.values)}")
-        return self.values[index].union(1)
-
     def _read(self, index: int) -> str:
         """The name of the tensor that a value holds now; a constant is defined when first read."""
         if index in self.names:
             return self.names[index]
-        kind, table = self._value(index)
-        if kind == _TENSOR and table is not None and (base := self.memory.get(_address(table))):
+        kind, table = self.stored.value(index)
+        if (
+            kind == Kind.TENSOR
+            and table is not None
+            and (base := self.memory.get(address_of(table)))
+        ):
             return self._viewed(index, base)
-        if kind != _TENSOR or table is None or not self._is_stored(table):
+        if kind != Kind.TENSOR or table is None or not table.integer(5, "I"):
             raise UnreadableModelError(
                 "DANGLING_INPUT",
                 f"an instruction reads value {index}, which nothing computes and no buffer holds",
@@ -310,23 +287,20 @@ class _Reader:
         named = info.text(1) if info is not None else ""
         return named if named and named not in self.tensors else f"constant_{index}"
 
-    def _is_stored(self, table: Table) -> bool:
-        return table.integer(5, "I") > 0
-
     def _defined(self, index: int, name: str | None = None, *, stored: bool = False) -> str:
         """A new name for what is written into a value."""
-        kind, table = self._value(index)
+        kind, table = self.stored.value(index)
         word = name or f"value_{index}"
         while word in self.tensors:
             word += "'"
-        if kind == _TENSOR and table is not None:
-            self._add(word, self._tensor(word, table, stored=stored))
+        if kind == Kind.TENSOR and table is not None:
+            self._add(word, self.stored.tensor(word, table, stored=stored))
         else:
-            dtype = {_DOUBLE: "float64", _BOOL: "bool"}.get(kind, "int64")
+            dtype = "float64" if kind == Kind.DOUBLE else "bool" if kind == Kind.BOOL else "int64"
             self._add(word, PteTensor(name=word, dtype=dtype, shape=()))
         self.names[index] = word
-        if table is not None and kind == _TENSOR and table.where(6) is not None:
-            self.memory[_address(table)] = word
+        if table is not None and kind == Kind.TENSOR and table.where(6) is not None:
+            self.memory[address_of(table)] = word
         return word
 
     def _add(self, name: str, tensor: PteTensor) -> None:
@@ -336,67 +310,7 @@ class _Reader:
             else PteTensor(name=name, dtype=tensor.dtype, shape=tensor.shape)
         )
 
-    def _tensor(self, name: str, table: Table, *, stored: bool) -> PteTensor:
-        number = table.integer(0, "b")
-        dtype = DTYPES.get(number)
-        if dtype is None:
-            raise UnreadableModelError(
-                "BAD_DTYPE", f"element type {number} is not known", file=self.file, where=name
-            )
-        sizes = tuple(table.numbers(2, "i4").tolist())
-        if any(size < 0 for size in sizes) or math.prod(sizes) >= MAX_ELEMENTS:
-            raise UnreadableModelError(
-                "BAD_DIMS", f"no memory can hold the shape {list(sizes)}", file=self.file,
-                where=f"tensor {name!r}",
-            )  # fmt: skip
-        order = tuple(table.numbers(3, "u1").tolist())
-        if order and sorted(order) != list(range(len(sizes))):
-            raise DamagedFlatbufferError(f"{name} has the order of axes {list(order)}")
-        dynamic = table.integer(8, "b") != 0
-        region = self._region(table, name, sizes, dtype) if stored else None
-        return PteTensor(
-            name=name,
-            dtype=dtype,
-            shape=tuple(None for _ in sizes) if dynamic and not stored else sizes,
-            data=None if region is None else self.layout.data[region[0] : region[1]],
-            order=order,
-            offset=None if region is None else region[0],
-            mutable=stored and table.where(6) is not None,
-        )
-
-    def _region(
-        self, table: Table, name: str, sizes: tuple[int, ...], dtype: str
-    ) -> tuple[int, int]:
-        info = table.table(9)
-        if info is not None and info.integer(2, "b") == 1:
-            raise _unsupported(
-                self.file, f"the weight {name!r} lies in a file of its own (.ptd), which is not read"
-            )
-        size = math.prod(sizes) * numpy_dtype(dtype).itemsize
-        index = table.integer(5, "I")
-        if table.where(6) is not None:
-            group = info.integer(0, "Q") if info is not None else 0
-            return self.layout.state(group, index, size)
-        return self.layout.constant(index, size)
-
-
-def _address(table: Table) -> tuple[int, int, int]:
-    """Where a value lies: area and offset, both of its halves; of no area where it is not planned."""
-    place = table.table(6)
-    if place is None:
-        return -1, 0, 0
-    return place.integer(0, "I"), place.integer(1, "I"), place.integer(2, "I")
-
 
 def read_method(layout: FileLayout, plan: Table, *, file: str) -> Method:
     """One execution plan with its delegates opened."""
     return _Reader(layout, plan, file).method()
-
-
-def _unsupported(file: str, what: str) -> UnreadableModelError:
-    return UnreadableModelError(
-        "UNSUPPORTED_FORMAT",
-        what,
-        file=file,
-        fix="lower the model again without it: with XNNPACK, or without any delegate",
-    )

@@ -48,8 +48,8 @@ class PteTensor:
 
     ``shape`` has None where an axis is dynamic. ``order`` are the axes from the outermost in
     memory to the innermost. ``bits`` is 4 where two integers share a byte. ``offset`` is where
-    its bytes begin in the file. ``mutable``: it is a state that a run begins with. ``dynamic``: each row
-    gets a scale of its own in every run.
+    its bytes begin in the file. ``mutable``: it is a state that a run begins with. ``dynamic``:
+    each row gets a scale of its own in every run.
     """
 
     name: str
@@ -99,8 +99,8 @@ class PteProgram:
     """What ``Model.native`` holds for ExecuTorch: one method of a file.
 
     ``places`` are where the numbers of attributes lie in the file, by node and attribute, with the
-    struct letters of their types: a patch writes there. ``given`` are inputs that are plain numbers,
-    by place.
+    struct letters of their types: a patch writes there. ``given`` are inputs that are plain
+    numbers, by place.
     """
 
     data: Any

@@ -58,11 +58,12 @@ class ExecutorchSession:
         known = {name: program.tensors[name].array() for name in fetch if name in program.tensors}
         found = {name: array for name, array in known.items() if array is not None}
         wanted = [name for name in fetch if name not in found]
-        for name in wanted:
-            if name not in program.outputs:
-                raise UsageError("FETCH_INSIDE", f"ExecuTorch does not show {name!r}, inside")
-        if any(name not in program.inputs for name in feeds):
-            raise UsageError("FEED_INSIDE", "ExecuTorch is fed at its inputs alone")
+        if not set(wanted) <= set(program.outputs) or not set(feeds) <= set(program.inputs):
+            raise UsageError(
+                "NOT_CUTTABLE",
+                "runtime 'executorch' runs a program whole, from all inputs to outputs",
+                file=self._file,
+            )
         missing = [name for name in program.inputs if name not in feeds]
         if wanted and missing:
             raise unfed_inputs(missing, wanted[0], file=self._file)
@@ -99,7 +100,10 @@ class ExecutorchSession:
                 fix="lower the model without it, or run it where its kernels are linked",
             )
         return UnreadableModelError(
-            "MODEL_BROKEN", "ExecuTorch does not load this program", file=self._file, why=str(error)
+            "RUNTIME_REFUSED",
+            "ExecuTorch does not load this program",
+            file=self._file,
+            why=str(error),
         )
 
     def _run(self, feeds: Arrays) -> list[Array]:
@@ -107,7 +111,9 @@ class ExecutorchSession:
         names = iter(program.inputs)
         count = len(program.inputs) + len(program.given)
         arguments = [
-            program.given[place] if place in program.given else self._tensor(name := next(names), feeds[name])
+            program.given[place]
+            if place in program.given
+            else self._tensor(name := next(names), feeds[name])
             for place in range(count)
         ]
         try:
@@ -144,5 +150,5 @@ def _array(value: Any) -> Array:  # noqa: ANN401
     if not isinstance(value, torch.Tensor):
         return np.asarray(value)
     if value.dtype == torch.bfloat16:
-        return value.contiguous().view(torch.int16).numpy().view(ml_dtypes.bfloat16).copy()
-    return value.contiguous().numpy().copy()
+        return np.array(value.contiguous().view(torch.int16).numpy().view(ml_dtypes.bfloat16))
+    return np.array(value.contiguous().numpy())

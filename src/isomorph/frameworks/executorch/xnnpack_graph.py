@@ -37,7 +37,7 @@ Places = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """How a delegate reads and writes values of the program, by their places among its arguments."""
+    """How a delegate reads and writes values of the program, by their places in its arguments."""
 
     read: Callable[[int], str]
     written: Callable[[int], str]
@@ -65,7 +65,7 @@ def opened_delegate(
 
 
 class _Opening:
-    def __init__(  # noqa: PLR0917
+    def __init__(
         self,
         layout: FileLayout,
         region: Region,
@@ -136,7 +136,9 @@ class _Opening:
         kind, table = node.union(1)
         row = NODES.get(kind)
         if row is None or table is None:
-            raise DamagedFlatbufferError(f"node {place} of a delegate is of the unknown kind {kind}")
+            raise DamagedFlatbufferError(
+                f"node {place} of a delegate is of the unknown kind {kind}"
+            )
         word, op, fields = row
         name = f"{self._prefix}{word.removeprefix('XNN')}:{place}"
         inputs: list[str] = []
@@ -151,7 +153,9 @@ class _Opening:
             elif mark == "*":
                 attributes[label] = tuple(table.numbers(index, "u4").tolist())
                 first = table.start_of(index)
-                self._remember(name, label, [("I", first + 4 * n) for n in range(len(attributes[label]))])
+                self._remember(
+                    name, label, [("I", first + 4 * n) for n in range(len(attributes[label]))]
+                )
             else:
                 attributes[label] = (
                     table.real(index, "f") if mark == "~" else table.integer(index, "I")
@@ -211,8 +215,10 @@ class _Opening:
         region = None
         if stored:
             row = -(-dims[-1] // 2) if bits == 4 and dims else 0
-            size = math.prod(dims[:-1]) * row if row else (
-                math.prod(dims) * numpy_dtype(dtype).itemsize
+            size = (
+                math.prod(dims[:-1]) * row
+                if row
+                else (math.prod(dims) * numpy_dtype(dtype).itemsize)
             )
             region = self._constant(stored, size)
         self._tensors[name] = PteTensor(

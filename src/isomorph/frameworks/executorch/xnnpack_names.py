@@ -18,7 +18,8 @@ _POOL = (
 )
 _CAT = "axis <input1 <input2 <input3 <input4 >output flags <input5"
 
-# In the order of the schema's union. "<" reads a tensor, ">" writes one, "*" is a list, "~" a float.
+# In the order of the schema's union. "<" reads a tensor, ">" writes one, "*" is a list and "~" a
+# float.
 _KINDS = f"""
 XNNAdd Add {_TWO}
 XNNFullyConnected Gemm <input <filter <bias >output flags

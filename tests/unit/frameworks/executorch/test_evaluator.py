@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
-
-torch = pytest.importorskip("torch")
-pytest.importorskip("executorch")
-
-import torch.nn.functional as F  # noqa: E402
 
 from executorch_programs import exported, lowered
 from isomorph import registry
 from isomorph.core.trace import Environment, Noise
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("executorch")
+F = torch.nn.functional
 
 RNG = np.random.default_rng(3)
 
@@ -103,7 +100,11 @@ MOVEMENT = {
     "shuffle": lambda x, y, p, i: (F.pixel_shuffle(x, 2), F.pixel_unshuffle(x, 3)),
     "cat": lambda x, y, p, i: (torch.cat([x, y], 1), torch.stack([x, y], 2)),
     "split": lambda x, y, p, i: (*x.split(4, 2), *x.split([1, 3], 1), *x.unbind(0)),
-    "permute": lambda x, y, p, i: (x.permute(0, 2, 3, 1), x.transpose(1, -1), W.t() + 0 * x[0, 0, 0, 0]),
+    "permute": lambda x, y, p, i: (
+        x.permute(0, 2, 3, 1),
+        x.transpose(1, -1),
+        W.t() + 0 * x[0, 0, 0, 0],
+    ),
     "view": lambda x, y, p, i: (x.reshape(2, -1), x.unsqueeze(1), x[:1].squeeze(0)),
     "expand": lambda x, y, p, i: (x[:, :1].expand(-1, 4, -1, -1), x.repeat(1, 2, 1, 1)),
     "slice": lambda x, y, p, i: (x[:, 1:3], x[..., ::2], x[:, -1], x.narrow(2, 1, 3)),
@@ -127,9 +128,7 @@ MOVEMENT = {
         x.gather(1, PLACES.reshape(2, 3, 1, 1)),
     ),
     "write": lambda x, y, p, i: (
-        x.index_put((PLACES[0],), y[:1, 0:1].squeeze(0).expand(3, 1, 6, 6)[:, :, :, :])
-        if False
-        else x[0].index_put((PLACES[0],), y[0, :3]),
+        x[0].index_put((PLACES[0],), y[0, :3]),
         x[0].scatter_add(0, PLACES[:, :, None].expand(2, 3, 6), y[0, :2, :3]),
     ),
     "make": lambda x, y, p, i: (
@@ -168,9 +167,7 @@ def runs(request):
     functions = ARITHMETIC if request.param == "arithmetic" else MOVEMENT
     inputs = (X, Y, P, WHOLE)
     model = loaded(lowered(exported(Many(functions), inputs)))
-    feeds = {
-        spec.name: each.numpy() for spec, each in zip(model.graph.inputs, inputs, strict=True)
-    }
+    feeds = {spec.name: each.numpy() for spec, each in zip(model.graph.inputs, inputs, strict=True)}
     names = [spec.name for spec in model.graph.outputs]
     run = opened(model, "executorch").run(feeds, names)
     oracle = opened(model, "executorch_oracle")
@@ -178,7 +175,7 @@ def runs(request):
 
 
 def test_the_oracle_computes_what_the_kernels_compute(runs):
-    functions, inputs, model, feeds, names, run, oracle = runs
+    functions, inputs, _model, feeds, names, run, oracle = runs
     exact = oracle.run(feeds, names)
     owners = [word for word, f in functions.items() for _ in flat(f(*inputs))]
     assert len(owners) == len(names)
@@ -192,16 +189,22 @@ def test_the_oracle_computes_what_the_kernels_compute(runs):
 
 
 def test_integers_and_truth_values_have_their_declared_types(runs):
-    _, _, model, feeds, names, run, oracle = runs
+    _, _, _model, feeds, names, run, oracle = runs
     exact = oracle.run(feeds, names)
     kinds = [(exact[name].dtype.kind == "f") == (run[name].dtype.kind == "f") for name in names]
     assert all(kinds)
 
 
-def test_noise_moves_what_rounds(runs):
-    _, _, model, feeds, names, _, oracle = runs
-    exact, moved = oracle.run(feeds, names), oracle.run(feeds, names, noise=Noise(seed=1))
+def test_noise_is_of_the_size_of_rounding(runs):
+    _, _, _model, feeds, names, run, oracle = runs
+    exact = oracle.run(feeds, names)
+    draws = [oracle.run(feeds, names, noise=Noise(seed=n, rounding=True)) for n in range(4)]
     floats = [name for name in names if exact[name].dtype.kind == "f"]
-    gap = {name: np.max(np.abs(exact[name] - moved[name]), initial=0.0) for name in floats}
-    assert sum(each > 0 for each in gap.values()) > len(floats) / 3
-    assert all(each < 1e-3 for each in gap.values())
+    moved = {
+        n: max(np.max(np.abs(exact[n] - each[n]), initial=0.0) for each in draws) for n in floats
+    }
+    seen = [name for name in floats if moved[name] > 0]
+    assert len(seen) >= 8
+    assert np.median([moved[name] for name in seen]) < 1e-5
+    missed = {n: np.max(np.abs(exact[n] - run[n])) for n in seen}
+    assert all(missed[name] <= 3.0 * moved[name] for name in seen)

@@ -8,35 +8,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from isomorph.kernels.registry import standard
-from isomorph.oracle.call import Call, Kernel
-from isomorph.oracle.dtypes import numpy_dtype
+from isomorph.kernels.registry import kernel, standard
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
 
 VERSION = 17
 """The opset of the operators that are used."""
 
-KERNELS: dict[str, Kernel] = {}
-"""The kernel of an edge operator, by its name without namespace and overload."""
+EDGE = "executorch"
+"""The domain of edge operators, which are known by their names without namespace and overload."""
 
-
-def edge(*names: str) -> Callable[[Kernel], Kernel]:
-    """Register a kernel under the names of operators."""
-
-    def register(function: Kernel) -> Kernel:
-        KERNELS.update(dict.fromkeys(names, function))
-        return function
-
-    return register
-
-
-def onnx(call: Call, op: str, *inputs: Any, outputs: int = 1, **attributes: Any) -> Any:  # noqa: ANN401
-    """An operator of ONNX as a part of this node."""
-    return standard(call, op, *inputs, version=VERSION, outputs=outputs, **attributes)
+edge = partial(kernel, domain=EDGE)
+onnx = partial(standard, version=VERSION)
+"""An operator of ONNX as a part of a node."""
 
 
 def stated(call: Call, name: str, default: Any = None) -> Any:  # noqa: ANN401
@@ -87,8 +76,8 @@ def linear(call: Call, x: Array, w: Array, b: Array | None = None) -> Array:
 @edge("addmm")
 def addmm(call: Call, added: Array, a: Array, b: Array) -> Any:  # noqa: ANN401
     """beta·added + alpha·a·b."""
-    factors = {"alpha": float(stated(call, "alpha", 1)), "beta": float(stated(call, "beta", 1))}
-    return onnx(call, "Gemm", a, b, added, **factors)
+    alpha, beta = float(stated(call, "alpha", 1)), float(stated(call, "beta", 1))
+    return onnx(call, "Gemm", a, b, added, alpha=alpha, beta=beta)
 
 
 @edge("mm", "bmm")
@@ -145,8 +134,8 @@ def _operands(call: Call, arrays: tuple[Array, ...]) -> tuple[Array, Array]:
 
 def _number(call: Call, x: Array) -> Array:
     number = call.attributes["other" if "other" in call.attributes else "exponent"]
-    kind = x.dtype if isinstance(number, (int, bool)) or x.dtype.kind == "f" else None
-    return np.asarray(number, kind if kind != bool else None)
+    same = x.dtype.kind == "f" or (x.dtype.kind in "iu" and isinstance(number, int))
+    return np.asarray(number, x.dtype if same else None)
 
 
 def _scaled(call: Call, x: Array) -> Array:
@@ -158,10 +147,9 @@ def _scaled(call: Call, x: Array) -> Array:
 def ring(call: Call, *arrays: Array) -> Any:  # noqa: ANN401
     """A sum, difference or product."""
     a, b = _operands(call, arrays)
-    op = {"Add": "Add", "Sub": "Sub", "Mul": "Mul"}[call.op]
-    if call.domain == "rsub":
+    if call.op == "rsub":
         return onnx(call, "Sub", b, _scaled(call, a))
-    return onnx(call, op, a, b if op == "Mul" else _scaled(call, b))
+    return onnx(call, call.op.capitalize(), a, b if call.op == "mul" else _scaled(call, b))
 
 
 @edge("div", "truediv", "floor_divide", "floordiv")
@@ -169,7 +157,7 @@ def quotient(call: Call, *arrays: Array) -> Array:
     """A quotient of real numbers, rounded down or toward zero where that is asked for."""
     a, b = _operands(call, arrays)
     how = call.attributes.get("rounding_mode")
-    how = "floor" if call.op == "FloorDiv" else how
+    how = "floor" if call.op in ("floor_divide", "floordiv") else how
     if a.dtype.kind in "iub" and how is not None:
         return np.floor_divide(a, b) if how == "floor" else np.asarray(onnx(call, "Div", a, b))
     kind = a.dtype if a.dtype.kind == "f" else np.dtype(np.float64)
@@ -180,7 +168,7 @@ def quotient(call: Call, *arrays: Array) -> Array:
 @edge("remainder", "mod", "fmod")
 def remainder(call: Call, *arrays: Array) -> Any:  # noqa: ANN401
     """With the sign of the divisor, or with that of the dividend."""
-    return onnx(call, "Mod", *_operands(call, arrays), fmod=int(call.domain == "fmod"))
+    return onnx(call, "Mod", *_operands(call, arrays), fmod=int(call.op == "fmod"))
 
 
 @edge("pow")
@@ -195,7 +183,13 @@ def power(call: Call, *arrays: Array) -> Any:  # noqa: ANN401
 @edge("maximum", "minimum", "eq", "lt", "le", "gt", "ge")
 def compared(call: Call, *arrays: Array) -> Any:  # noqa: ANN401
     """The larger or smaller of two, or whether one is."""
-    return onnx(call, call.op, *_operands(call, arrays))
+    return onnx(call, _COMPARISONS[call.op], *_operands(call, arrays))
+
+
+_COMPARISONS = {
+    "maximum": "Max", "minimum": "Min", "eq": "Equal", "lt": "Less", "le": "LessOrEqual",
+    "gt": "Greater", "ge": "GreaterOrEqual",
+}  # fmt: skip
 
 
 @edge("ne")
@@ -208,14 +202,15 @@ def unequal(call: Call, *arrays: Array) -> Any:  # noqa: ANN401
 def logic(call: Call, *arrays: Array) -> Any:  # noqa: ANN401
     """A truth value of two, or their bits."""
     a, b = _operands(call, arrays)
-    bits = call.domain.startswith("bitwise") and a.dtype != bool
-    return onnx(call, f"Bitwise{call.op}" if bits else call.op, a, b)
+    kind, word = call.op.split("_")
+    bits = kind == "bitwise" and a.dtype != bool
+    return onnx(call, f"{'Bitwise' if bits else ''}{word.capitalize()}", a, b)
 
 
 @edge("logical_not", "bitwise_not")
 def negation(call: Call, x: Array) -> Any:  # noqa: ANN401
     """True where false; every bit turned over."""
-    bits = call.domain == "bitwise_not" and x.dtype != bool
+    bits = call.op == "bitwise_not" and x.dtype != bool
     return np.bitwise_not(x) if bits else np.logical_not(x)
 
 
@@ -226,14 +221,13 @@ def negation(call: Call, x: Array) -> Any:  # noqa: ANN401
 )  # fmt: skip
 def unary(call: Call, x: Array) -> Any:  # noqa: ANN401
     """One function of one tensor."""
-    real = x.astype(np.float64) if x.dtype.kind != "f" and call.op in _REAL else x
-    return onnx(call, call.op, real)
+    op = {"isinf": "IsInf", "isnan": "IsNaN"}.get(call.op, call.op.capitalize())
+    keeps = op in ("Abs", "Neg", "Sign", "Relu", "Floor", "Ceil", "Round") or x.dtype.kind == "f"
+    return onnx(call, op, x if keeps else x.astype(np.float64))
 
 
-_REAL = frozenset({"Cos", "Erf", "Exp", "Log", "Reciprocal", "Sigmoid", "Sin", "Sqrt", "Tan",
-                   "Tanh"})  # fmt: skip
 _MORE: dict[str, Callable[[Array], Array]] = {
-    "Expm1": np.expm1, "Log10": np.log10, "Log1p": np.log1p, "Log2": np.log2, "Trunc": np.trunc,
+    "expm1": np.expm1, "log10": np.log10, "log1p": np.log1p, "log2": np.log2, "trunc": np.trunc,
 }  # fmt: skip
 
 
@@ -241,7 +235,7 @@ _MORE: dict[str, Callable[[Array], Array]] = {
 def function_of_one(call: Call, x: Array) -> Array:
     """Functions that ONNX lacks: two roundings of the result."""
     y = np.asarray(_MORE[call.op](x), x.dtype)
-    return y if call.op == "Trunc" else call.noise.rounded(y, 2.0 * np.abs(y))
+    return y if call.op == "trunc" else call.noise.rounded(y, 2.0 * np.abs(y))
 
 
 @edge("rsqrt")
@@ -309,7 +303,8 @@ def gated(call: Call, x: Array) -> Any:  # noqa: ANN401
 @edge("_softmax", "_log_softmax")
 def softmax(call: Call, x: Array) -> Any:  # noqa: ANN401
     """Along one axis."""
-    return onnx(call, call.op, x, axis=int(call.attributes["dim"]))
+    op = "Softmax" if call.op == "_softmax" else "LogSoftmax"
+    return onnx(call, op, x, axis=int(call.attributes["dim"]))
 
 
 @edge("mean", "sum", "prod", "amax", "amin")
@@ -317,22 +312,20 @@ def reduction(call: Call, x: Array) -> Any:  # noqa: ANN401
     """Over the stated axes, or over all."""
     axes = axes_of(call.attributes.get("dim"), x.ndim)
     keep = int(bool(stated(call, "keepdim", False)))
-    wide = x.astype(np.int64) if x.dtype.kind in "iub" and call.op in _WIDENS else x
+    wide = x.astype(np.int64) if x.dtype.kind in "iub" and call.op in ("sum", "prod") else x
     if not axes:
         return wide
-    return onnx(call, call.op, wide, axes=axes, keepdims=keep)
-
-
-_WIDENS = frozenset({"ReduceSum", "ReduceProd"})
+    word = call.op.removeprefix("a").capitalize()
+    return onnx(call, f"Reduce{word}", wide, axes=axes, keepdims=keep)
 
 
 @edge("max", "min")
 def extreme(call: Call, x: Array) -> Any:  # noqa: ANN401
     """Of all, or along an axis with the first place."""
     if call.outputs == 1:
-        return x.max() if call.op == "ReduceMax" else x.min()
+        return x.max() if call.op == "max" else x.min()
     axis, keep = int(call.attributes["dim"]), bool(stated(call, "keepdim", False))
-    index = np.argmax(x, axis) if call.op == "ReduceMax" else np.argmin(x, axis)
+    index = np.argmax(x, axis) if call.op == "max" else np.argmin(x, axis)
     places = np.expand_dims(index, axis)
     found = np.take_along_axis(x, places, axis)
     return (found, places) if keep else (np.squeeze(found, axis), index)
@@ -364,7 +357,8 @@ def place_of_extreme(call: Call, x: Array) -> Any:  # noqa: ANN401
     """The first place of the largest or smallest."""
     axis, keep = call.attributes.get("dim"), int(bool(stated(call, "keepdim", False)))
     flat = x.reshape(-1) if axis is None else x
-    return onnx(call, call.op, flat, axis=axis or 0, keepdims=keep)
+    op = "ArgMax" if call.op == "argmax" else "ArgMin"
+    return onnx(call, op, flat, axis=axis or 0, keepdims=keep)
 
 
 @edge("cumsum")
@@ -381,34 +375,3 @@ def top(call: Call, x: Array) -> Any:  # noqa: ANN401
         call, "TopK", x, np.asarray(call.attributes["k"]), outputs=2,
         axis=stated(call, "dim", -1), largest=int(bool(stated(call, "largest", True))),
     )  # fmt: skip
-
-
-@edge("quantize_per_tensor", "quantize_per_channel", "quantize_per_token")
-def quantize(call: Call, x: Array, *grid: Array) -> Array:
-    """Onto a grid; a narrower range than the type's ends where it is stated."""
-    from isomorph.kernels.quantized import requantize
-
-    scale, zero = _grid(call, grid, x)
-    target = call.attributes["target"]
-    y = requantize(x, scale, zero, target, call.attributes.get("axis"), call)
-    if call.noise.quantizers:
-        return y
-    low, high = call.attributes["quant_min"], call.attributes["quant_max"]
-    return np.clip(y, low, high).astype(numpy_dtype(target))
-
-
-@edge("dequantize_per_tensor", "dequantize_per_channel", "dequantize_per_token")
-def dequantize(call: Call, x: Array, *grid: Array) -> Any:  # noqa: ANN401
-    """The real numbers that integers stand for."""
-    scale, zero = _grid(call, grid, x)
-    axis = call.attributes.get("axis")
-    zero = np.asarray(zero).astype(call.input_dtypes[0] or "int8")
-    return onnx(call, "DequantizeLinear", x, scale, zero, axis=0 if axis is None else axis)
-
-
-def _grid(call: Call, grid: tuple[Array, ...], x: Array) -> tuple[Array, Array]:
-    """Scale and zero point: tensors, or stated numbers."""
-    if grid:
-        scale, zero = np.asarray(grid[0]), np.asarray(grid[1] if len(grid) > 1 else 0)
-        return (scale, zero) if scale.ndim > 1 or scale.size > 1 else (scale.reshape(()), zero.reshape(()))
-    return np.asarray(call.attributes["scale"]), np.asarray(call.attributes["zero_point"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from isomorph.frameworks.executorch.edge_arithmetic import edge, onnx, pair, stated
+from isomorph.kernels.executorch.arithmetic import edge, onnx, pair, stated
 from isomorph.oracle.call import Call
 from isomorph.oracle.dtypes import is_float, numpy_dtype
 from isomorph.oracle.noise import Array
@@ -63,9 +63,9 @@ def _ends(place: int, count: int, size: int) -> tuple[int, int]:
 @edge("upsample_bilinear2d", "upsample_nearest2d")
 def resize(call: Call, x: Array) -> Any:  # noqa: ANN401
     """To a size, or by factors."""
-    linear = call.domain == "upsample_bilinear2d"
+    linear = call.op == "upsample_bilinear2d"
     mode = "align_corners" if call.attributes.get("align_corners") else "half_pixel"
-    words = {
+    words: dict[str, Any] = {
         "mode": "linear" if linear else "nearest",
         "nearest_mode": "floor",
         "coordinate_transformation_mode": mode if linear else "asymmetric",
@@ -74,14 +74,15 @@ def resize(call: Call, x: Array) -> Any:  # noqa: ANN401
     if factors:
         scales = np.asarray((1.0, 1.0, *factors), np.float32)
         return onnx(call, "Resize", x, None, scales, **words)
-    return onnx(call, "Resize", x, None, None, np.asarray((*x.shape[:2], *sizes)), **words)
+    target = np.asarray((*x.shape[:2], *(sizes or ())))
+    return onnx(call, "Resize", x, None, None, target, **words)
 
 
 @edge("pixel_shuffle", "pixel_unshuffle")
 def pixel_shuffle(call: Call, x: Array) -> Array:
     """Blocks of channels become blocks of pixels, or the other way round."""
     lead, (c, h, w) = x.shape[:-3], x.shape[-3:]
-    if call.domain == "pixel_shuffle":
+    if call.op == "pixel_shuffle":
         r = int(call.attributes["upscale_factor"])
         y = x.reshape(-1, c // r**2, r, r, h, w).transpose(0, 1, 4, 2, 5, 3)
         return y.reshape(*lead, c // r**2, h * r, w * r)
@@ -107,7 +108,7 @@ def stack(call: Call, *parts: Array) -> Array:
 def split(call: Call, x: Array) -> tuple[Array, ...]:
     """Parts along an axis."""
     axis = stated(call, "dim", 0)
-    if call.domain == "unbind_copy":
+    if call.op == "unbind_copy":
         return tuple(np.take(x, place, axis=axis) for place in range(x.shape[axis]))
     sizes = call.attributes.get("split_sizes")
     if sizes is None:
@@ -119,14 +120,14 @@ def split(call: Call, x: Array) -> tuple[Array, ...]:
 @edge("permute_copy", "transpose_copy", "t_copy")
 def permute(call: Call, x: Array) -> Array:
     """The axes in another order."""
-    if call.domain == "permute_copy":
+    if call.op == "permute_copy":
         return np.transpose(x, call.attributes["dims"])
-    if call.domain == "t_copy":
+    if call.op == "t_copy":
         return x.T
     return np.swapaxes(x, call.attributes["dim0"], call.attributes["dim1"])
 
 
-@edge("view_copy", "et_view")
+@edge("view_copy", "et_view", "view")
 def view(call: Call, x: Array) -> Array:
     """Another shape for the same elements."""
     return x.reshape([int(size) for size in call.attributes["size"]])
@@ -179,7 +180,7 @@ def _part(call: Call, x: Array) -> tuple[slice, ...]:
 @edge("select_copy")
 def select(call: Call, x: Array) -> Array:
     """One place of an axis."""
-    return np.take(x, call.attributes["index"], axis=call.attributes["dim"])
+    return np.asarray(np.take(x, call.attributes["index"], axis=call.attributes["dim"]))
 
 
 @edge("slice_scatter")
@@ -205,7 +206,7 @@ def copy(call: Call, x: Array, new: Array) -> Array:
     return np.broadcast_to(new, x.shape)
 
 
-@edge("clone", "alias_copy", "detach_copy", "lift_fresh_copy", "_clone_dim_order")
+@edge("clone", "alias_copy", "detach_copy", "lift_fresh_copy", "_clone_dim_order", "output", "move")
 def identity(call: Call, x: Array) -> Array:
     """The same numbers."""
     return x
@@ -257,7 +258,7 @@ def pad(call: Call, x: Array) -> Any:  # noqa: ANN401
       "replication_pad2d", "replication_pad3d")  # fmt: skip
 def pad_by_own(call: Call, x: Array) -> Array:
     """Grown by a reflection, or by the edge."""
-    mode = "reflect" if call.domain.startswith("reflection") else "edge"
+    mode = "reflect" if call.op.startswith("reflection") else "edge"
     return np.pad(x, _widths(call, x, "padding"), mode=mode)  # type: ignore[call-overload,no-any-return]
 
 
@@ -276,7 +277,7 @@ def index_select(call: Call, x: Array, index: Array) -> Any:  # noqa: ANN401
 @edge("index")
 def index(call: Call, x: Array, *indices: Array | None) -> Array:
     """Elements by tensors of places; an axis without one stays whole."""
-    return x[_places(indices)]
+    return np.asarray(x[_places(indices)])
 
 
 def _places(indices: tuple[Array | None, ...]) -> tuple[Any, ...]:
@@ -286,7 +287,7 @@ def _places(indices: tuple[Array | None, ...]) -> tuple[Any, ...]:
 @edge("index_put", "index_put_")
 def index_put(call: Call, x: Array, *rest: Array | None) -> Array:
     """Elements written, or added to, at tensors of places."""
-    y, places, values = np.array(x), _places(rest[:-1]), rest[-1]
+    y, places, values = np.array(x), _places(rest[:-1]), np.asarray(rest[-1])
     if not call.attributes.get("accumulate"):
         y[places] = values
         return y
@@ -308,7 +309,7 @@ def scatter_add(call: Call, x: Array, places: Array, added: Array) -> Any:  # no
 
 
 @edge("where")
-def where(call: Call, condition: Array, a: Array, b: Array) -> Array:
+def where(call: Call, condition: Array, a: Array, b: Array) -> Any:  # noqa: ANN401
     """One tensor where true, the other where false."""
     return np.where(condition.astype(bool), a, b)
 
@@ -334,7 +335,7 @@ def _made(call: Call) -> np.dtype[Any]:
 def filled(call: Call, *like: Array) -> Array:
     """One number everywhere."""
     given = call.attributes
-    number = {"zeros": 0, "ones": 1}.get(call.domain, given.get("fill_value", given.get("s")))
+    number = {"zeros": 0, "ones": 1}.get(call.op, given.get("fill_value", given.get("s")))
     shape = like[0].shape if like else tuple(int(size) for size in given.get("size") or ())
     return np.full(shape, number, _made(call))
 

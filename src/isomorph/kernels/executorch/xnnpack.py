@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from isomorph.frameworks.executorch.edge_arithmetic import linear, onnx
+from isomorph.kernels.executorch.arithmetic import linear, onnx
 from isomorph.kernels.quantized import ideal_rounding
-from isomorph.oracle.call import Call, Kernel
+from isomorph.kernels.registry import kernel
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
 
-KERNELS: dict[str, Kernel] = {}
-"""The kernel of a node, by the schema's name of its kind."""
+XNNPACK = "xnnpack"
+"""The domain of the nodes, which are known by the schema's names of their kinds."""
+
+node = partial(kernel, domain=XNNPACK)
 
 _TRANSPOSED = 1
 """The flag of products whose weights are (inputs, outputs)."""
@@ -28,16 +31,6 @@ TFLITE_NAMES = {
 """Operators of TFLite that XNNPACK computes by the same kernels."""
 
 
-def node(*words: str) -> Callable[[Kernel], Kernel]:
-    """Register a kernel for kinds of nodes."""
-
-    def register(function: Kernel) -> Kernel:
-        KERNELS.update(dict.fromkeys(words, function))
-        return function
-
-    return register
-
-
 def clamped(call: Call, y: Array) -> Array:
     """Between the bounds of the activation that is fused into a node."""
     low, high = call.attributes.get("output_min"), call.attributes.get("output_max")
@@ -48,14 +41,20 @@ def clamped(call: Call, y: Array) -> Array:
 @node("XNNAdd", "XNNSubtract", "XNNMultiply", "XNNDiv", "XNNMinimum", "XNNMaximum")
 def binary(call: Call, a: Array, b: Array) -> Any:  # noqa: ANN401
     """One operation on two tensors."""
-    return onnx(call, call.op, a, b)
+    return onnx(call, _SHORTER.get(call.op, call.op.removeprefix("XNN")), a, b)
 
 
 @node("XNNFloor", "XNNSquareRoot", "XNNCeiling", "XNNNegate", "XNNAbs", "XNNLog", "XNNTanh",
       "XNNExp", "XNNSin", "XNNCos", "XNNSigmoid", "XNNHardswish")  # fmt: skip
 def unary(call: Call, x: Array) -> Any:  # noqa: ANN401
     """One function of one tensor."""
-    return onnx(call, call.op, x)
+    return onnx(call, _SHORTER.get(call.op, call.op.removeprefix("XNN")), x)
+
+
+_SHORTER = {
+    "XNNSubtract": "Sub", "XNNMultiply": "Mul", "XNNMinimum": "Min", "XNNMaximum": "Max",
+    "XNNSquareRoot": "Sqrt", "XNNCeiling": "Ceil", "XNNNegate": "Neg", "XNNHardswish": "HardSwish",
+}  # fmt: skip
 
 
 @node("XNNClamp", "XNNCopy", "XNNConvert", "Boundary")
@@ -141,10 +140,9 @@ def convolution(call: Call, x: Array, w: Array, b: Array | None = None) -> Array
         "group": groups,
     }
     image, op = np.moveaxis(x, -1, 1), "Conv"
-    kind = given["kind"]
-    if kind == "XNNDepthwiseConv2d":
+    if call.op == "XNNDepthwiseConv2d":
         w = w.transpose(3, 0, 1, 2)
-    elif kind == "XNNConvTranspose2d":
+    elif call.op == "XNNConvTranspose2d":
         op, words["output_padding"] = "ConvTranspose", (
             given["adjustment_height"], given["adjustment_width"],
         )  # fmt: skip
@@ -159,12 +157,13 @@ def convolution(call: Call, x: Array, w: Array, b: Array | None = None) -> Array
 def pool(call: Call, x: Array) -> Array:
     """The mean of the part of each window that lies on the image, or the largest of it."""
     words = _window(call, "pooling", "stride")
-    if call.op == "MaxPool":
+    op = "MaxPool" if call.op == "XNNMaxPooling2d" else "AveragePool"
+    if op == "MaxPool":
         given = call.attributes
         words["dilations"] = (given["dilation_height"], given["dilation_width"])
     else:
         words["count_include_pad"] = 0
-    y = onnx(call, call.op, np.moveaxis(x, -1, 1), **words)
+    y = onnx(call, op, np.moveaxis(x, -1, 1), **words)
     return np.moveaxis(np.asarray(y), 1, -1)
 
 
@@ -181,8 +180,9 @@ def resize(call: Call, x: Array) -> Any:  # noqa: ANN401
     sizes = np.asarray((x.shape[0], given["new_height"], given["new_width"], x.shape[3]))
     corners = given["flags"] & _ALIGN_CORNERS
     mode = "align_corners" if corners else "half_pixel"
-    words = {"mode": "linear", "coordinate_transformation_mode": mode}
-    return onnx(call, "Resize", x, None, None, sizes, **words)
+    return onnx(
+        call, "Resize", x, None, None, sizes, mode="linear", coordinate_transformation_mode=mode
+    )
 
 
 @node("XNNStaticTranspose", "Layout")
@@ -216,7 +216,7 @@ def cut(call: Call, x: Array) -> Array:
 @node("XNNConcatenate2", "XNNConcatenate3", "XNNConcatenate4", "XNNConcatenate5")
 def concatenate(call: Call, *parts: Array | None) -> Array:
     """One after another."""
-    count = int(call.attributes["kind"][-1])
+    count = int(call.op[-1])
     kept = [part for part in parts if part is not None][:count]
     return np.concatenate(kept, axis=np.int32(call.attributes["axis"]))
 
@@ -233,10 +233,7 @@ def quantized_rows(call: Call, x: Array) -> Array:
     high = np.maximum(x.max(axis=-1, keepdims=True), 0.0)
     width = np.where(high > low, (high - low) / 255.0, 1.0)
     near, far = -128.0 - low / width, 127.0 - high / width
-    zero = np.where(
-        (-128.0 + low / width) + (127.0 + high / width) > 0, near, far
-    )
+    zero = np.where((-128.0 + low / width) + (127.0 + high / width) > 0, near, far)
     zero = np.rint(np.clip(zero, -128.0, 127.0))
     steps = call.noise.rounded(np.asarray(x / width))
     return np.asarray((np.clip(np.rint(steps) + zero, -128.0, 127.0) - zero) * width)
-
