@@ -90,8 +90,8 @@ class _Opening:
         for value in self._root.tables(2):
             tensor = _tensor_of(value)
             self._values[tensor.integer(6, "I")] = value
-        inputs = sorted(self._root.numbers(4, "u4").tolist())
-        outputs = sorted(self._root.numbers(5, "u4").tolist())
+        inputs = sorted(self._root.numbers(4, "u4").tolist(), key=self._argument)
+        outputs = sorted(self._root.numbers(5, "u4").tolist(), key=self._argument)
         if len(inputs) + len(outputs) != self._boundary.count:
             raise DamagedFlatbufferError(
                 f"a delegate with {len(inputs)} inputs and {len(outputs)} outputs is called "
@@ -113,6 +113,11 @@ class _Opening:
         for number, name in outside.items():
             self._left(number, name)
         return OpenedDelegate(tuple(self._nodes), tuple(self._tensors.values()), self._places)
+
+    def _argument(self, number: int) -> int:
+        """The place of a value among those that the delegate is called with."""
+        value = self._values.get(number)
+        return -1 if value is None else _tensor_of(value).integer(4, "I")
 
     def _entered(self, place: int, number: int) -> str:
         """An input as XNNPACK sees it: in the order in which its axes lie in memory."""
