@@ -99,7 +99,34 @@ def tensorflow_sample(folder: Path) -> Sample:
     return Sample(saved(network(), folder / "sample.keras"), {"image": image()})
 
 
+def executorch_sample(folder: Path) -> Sample:
+    """The same kind of network as a .pte file, a part of it lowered to XNNPACK."""
+    import torch
+    from torch import nn
+
+    from executorch_programs import exported, lowered
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv, self.norm = nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4)
+            self.head = nn.Linear(4, 5)
+
+        def forward(self, x):
+            y = self.norm(self.conv(x))
+            y = torch.relu(y) * torch.sigmoid(y)
+            logits = self.head(y.mean((2, 3)))
+            return logits, logits.argmax(1)
+
+    torch.manual_seed(0)
+    x = torch.randn(2, 3, 6, 6)
+    path = folder / "sample.pte"
+    path.write_bytes(lowered(exported(Net(), [x]), xnnpack=True))
+    return Sample(path, {"args_0": x.numpy()})
+
+
 SAMPLES = {
+    "executorch": executorch_sample,
     "onnx": onnx_sample,
     "pytorch": pytorch_sample,
     "tensorflow": tensorflow_sample,

@@ -1,0 +1,1 @@
+"""ExecuTorch: programs (.pte), read, described, run and evaluated, XNNPACK delegates included."""

@@ -1,0 +1,82 @@
+"""ExecuTorch programs: read with suspicion, described completely, written as a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isomorph.core.errors import UsageError
+from isomorph.core.model import Model, OutputOrder
+from isomorph.frameworks.executorch.operator_tables import TABLES
+
+if TYPE_CHECKING:
+    from isomorph.frameworks.executorch.program import PteProgram
+
+_IDENTIFIER = b"ET12"
+
+
+class ExecutorchFramework:
+    """Files of ExecuTorch, and their bytes. Reading one needs no package."""
+
+    name = "executorch"
+    extra: str | None = None
+    runtime = "executorch"
+    oracle = "executorch_oracle"
+    keeps_metadata = False
+    operator_tables = TABLES
+
+    def sniff(self, path: Path, head: bytes) -> bool:
+        """Whether the bytes are an ExecuTorch program."""
+        return head[4:8] == _IDENTIFIER
+
+    def claims(self, source: Any) -> bool:  # noqa: ANN401
+        """The bytes of a program, as ``to_executorch().buffer`` returns them."""
+        return isinstance(source, (bytes, bytearray)) and source[4:8] == _IDENTIFIER
+
+    def hand_over(self, source: Any, example: Mapping[str, Any], folder: Path) -> Path:  # noqa: ANN401
+        """Write the bytes to a file for a worker."""
+        from isomorph.store.atomic import new_file
+
+        path = folder / "model.pte"
+        with new_file(path) as stream:
+            stream.write(bytes(source))
+        return path
+
+    def load(self, source: Any, options: Mapping[str, str]) -> Model:  # noqa: ANN401
+        """Read, check and describe; weights stay in the file until somebody wants them."""
+        from isomorph.frameworks.executorch.describe import describe, notes_on
+
+        program, location = _open(source)
+        return Model(
+            framework=self.name,
+            location=location,
+            digest=program.digest,
+            graph=describe(program),
+            producer="ExecuTorch",
+            opset={"executorch": program.version},
+            metadata={"delegates": ", ".join(dict.fromkeys(program.delegates)) or "none"},
+            output_order=OutputOrder.UNNAMED,
+            notes=notes_on(program),
+            native=program,
+        )
+
+    def save(self, model: Model, path: Path) -> None:
+        """Write a copy."""
+        from isomorph.frameworks.executorch.read import write
+
+        write(model.native.data, Path(path), source=model.native.path)
+
+
+def _open(source: Any) -> tuple[PteProgram, str]:  # noqa: ANN401
+    from isomorph.frameworks.executorch.read import open_bytes, open_path
+
+    if isinstance(source, (str, Path)):
+        return open_path(Path(source)), str(source)
+    if isinstance(source, (bytes, bytearray)):
+        return open_bytes(bytes(source)), "bytes in memory"
+    raise UsageError(
+        "UNSUPPORTED_SOURCE",
+        f"framework 'executorch' cannot read a {type(source).__name__}",
+        fix="pass the path of a .pte file or its bytes",
+    )

@@ -1,0 +1,316 @@
+"""From the bytes of a .pte file to a program: values become tensors, instructions become nodes.
+
+Instructions write values in place. Here every tensor is written once: a value that is written
+again gets a new name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from isomorph.core.errors import UnreadableModelError
+from isomorph.frameworks.executorch.file_layout import FileLayout
+from isomorph.frameworks.executorch.flatbuffer import DamagedFlatbufferError, Table
+from isomorph.frameworks.executorch.op_names import TENSORS, row_of
+from isomorph.frameworks.executorch.plan_values import (
+    LISTS,
+    Kind,
+    Places,
+    PlanValues,
+    address_of,
+    unsupported,
+)
+from isomorph.frameworks.executorch.program import PteNode, PteTensor, Slot
+from isomorph.frameworks.executorch.xnnpack_graph import BACKEND, Boundary, opened_delegate
+
+_KERNEL, _DELEGATE, _MOVE, _JUMP, _FREE = range(1, 6)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """One method of a file, read."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    nodes: tuple[PteNode, ...]
+    tensors: Mapping[str, PteTensor]
+    delegates: tuple[str, ...]
+    places: Mapping[tuple[str, str], Places]
+    constants_in: Mapping[int, Any]
+
+
+@dataclass
+class _Reader:
+    """The values of one execution plan, and what its instructions have made of them so far."""
+
+    layout: FileLayout
+    plan: Table
+    file: str
+    stored: PlanValues = field(init=False)
+    operators: list[Table] = field(init=False)
+    lowered: list[Table] = field(init=False)
+    names: dict[int, str] = field(default_factory=dict)
+    tensors: dict[str, PteTensor] = field(default_factory=dict)
+    nodes: list[PteNode] = field(default_factory=list)
+    places: dict[tuple[str, str], Places] = field(default_factory=dict)
+    delegates: list[str] = field(default_factory=list)
+    memory: dict[tuple[int, int, int], str] = field(default_factory=dict)
+    """What lies at a place of the memory that was planned ahead."""
+
+    def method(self) -> Method:
+        """The whole plan."""
+        self.stored = PlanValues(self.layout, self.plan.tables(2), self.file)
+        self.operators, self.lowered = self.plan.tables(6), self.plan.tables(7)
+        given = self.plan.numbers(3, "i4").tolist()
+        fixed: dict[int, Any] = {}
+        inputs = []
+        for place, index in enumerate(given):
+            kind, table = self.stored.value(index)
+            if kind == Kind.TENSOR and table is not None:
+                inputs.append(self._defined(index, f"args_{place}"))
+            else:
+                fixed[place] = self.stored.number(index)
+        chains = self.plan.tables(5)
+        if len(chains) != 1:
+            raise unsupported(self.file, f"the method has {len(chains)} chains of instructions")
+        for place, instruction in enumerate(chains[0].tables(2)):
+            self._instruction(place, instruction)
+        return Method(
+            inputs=tuple(inputs),
+            outputs=tuple(self._outputs(set(inputs))),
+            nodes=tuple(self.nodes),
+            tensors=self.tensors,
+            delegates=tuple(self.delegates),
+            places=self.places,
+            constants_in=fixed,
+        )
+
+    def _outputs(self, inputs: set[str]) -> Iterable[str]:
+        """One name for each output, each written by a node and none twice."""
+        taken = set(inputs)
+        for place, index in enumerate(self.plan.numbers(4, "i4").tolist()):
+            kind, _ = self.stored.value(index)
+            if kind != Kind.TENSOR and index not in self.names:
+                yield ""  # a number that the program states
+                continue
+            name = self._read(index)
+            if name in taken or self.tensors[name].data is not None:
+                alias = f"output_{place}"
+                self._add(alias, self.tensors[name])
+                self._node(f"output:{place}", "Identity", "executorch::output", (name,), (alias,))
+                name = alias
+            taken.add(name)
+            yield name
+
+    def _instruction(self, place: int, instruction: Table) -> None:
+        kind, table = instruction.union(1)
+        if table is None or kind == _FREE:
+            return
+        if kind == _KERNEL:
+            self._kernel(place, table)
+        elif kind == _DELEGATE:
+            self._delegate(place, table)
+        elif kind == _MOVE:
+            source = self._read(table.integer(0))
+            target = self._defined(table.integer(1))
+            self._node(f"move:{place}", "Identity", "executorch::move", (source,), (target,), place)
+        else:
+            raise unsupported(self.file, f"instruction {place} branches on a computed value")
+
+    def _kernel(self, place: int, table: Table) -> None:
+        operators, chosen = self.operators, table.integer(0)
+        if not 0 <= chosen < len(operators):
+            raise DamagedFlatbufferError(f"instruction {place} names operator {chosen}")
+        base, overload = operators[chosen].text(0), operators[chosen].text(1)
+        native = f"{base}.{overload}" if overload else base
+        arguments = table.numbers(1, "i4").tolist()
+        row = row_of(native)
+        op, words = row if row is not None else (native, self._guessed(arguments))
+        name = f"{base.rpartition('::')[2]}:{place}"
+        inputs, attributes = self._arguments(name, words, arguments)
+        outputs = [
+            self._defined(index) for index in self._written(arguments[len(words) :], arguments)
+        ]
+        if op == "Conv" and attributes.get("transposed"):
+            op = "ConvTranspose"
+        self._node(name, op, native, tuple(inputs), tuple(outputs), place, attributes)
+
+    def _guessed(self, arguments: list[int]) -> tuple[str, ...]:
+        """Names for the arguments of an unknown operator, whose last value is what it returns."""
+        last = arguments[-1] if arguments else -1
+        count = next((n for n, each in enumerate(arguments) if each == last), 0)
+        return tuple(f"argument_{place}" for place in range(count))
+
+    def _written(self, rest: list[int], arguments: list[int]) -> list[int]:
+        """The values that a kernel writes: its last arguments, the last of which repeats them."""
+        if not rest:
+            rest = arguments[-1:]
+        found: list[int] = []
+        for index in rest[:-1] or rest:
+            kind, table = self.stored.value(index)
+            listed = kind in LISTS and table is not None
+            found += table.numbers(0, "i4").tolist() if listed and table is not None else [index]
+        return list(dict.fromkeys(found))
+
+    def _arguments(
+        self, node: str, words: tuple[str, ...], arguments: list[int]
+    ) -> tuple[list[str], dict[str, Any]]:
+        inputs: list[str] = []
+        attributes: dict[str, Any] = {}
+        for word, index in zip(words, arguments, strict=False):
+            kind, table = self.stored.value(index)
+            if kind == Kind.TENSOR:
+                inputs.append(self._read(index))
+            elif kind in LISTS and table is not None:
+                inputs += [
+                    self._read(item)
+                    if item >= 0 and self.stored.value(item)[0] == Kind.TENSOR
+                    else ""
+                    for item in table.numbers(0, "i4").tolist()
+                ]
+            elif kind in (Kind.NULL, 0) and word in TENSORS:
+                inputs.append("")
+            else:
+                attributes[word] = self._attribute(index, inputs)
+                places = self.stored.places(index)
+                if places:
+                    self.places[node, word] = places
+        while inputs and not inputs[-1]:
+            inputs.pop()
+        return inputs, attributes
+
+    def _attribute(self, index: int, inputs: list[str]) -> Any:  # noqa: ANN401
+        """A stated number, text or list of them; a computed number is an input of the node."""
+        if index in self.names:
+            inputs.append(self.names[index])
+            return Slot(len(inputs) - 1)
+        kind, table = self.stored.value(index)
+        if table is None or kind == Kind.NULL:
+            return None
+        if kind == Kind.TEXT:
+            return table.text(0)
+        if kind == Kind.INTS:
+            return tuple(self._size(item, inputs) for item in table.numbers(0, "i8").tolist())
+        if kind in (Kind.DOUBLES, Kind.BOOLS):
+            return tuple(table.numbers(0, "f8" if kind == Kind.DOUBLES else "?").tolist())
+        return self.stored.number(index)
+
+    def _size(self, index: int, inputs: list[str]) -> Any:  # noqa: ANN401
+        if self.stored.value(index)[0] in (*LISTS, Kind.INTS):
+            raise DamagedFlatbufferError(f"value {index} is a list in a list")
+        return self._attribute(index, inputs)
+
+    def _delegate(self, place: int, table: Table) -> None:
+        chosen, arguments = table.integer(0), table.numbers(1, "i4").tolist()
+        listed = self.lowered
+        if not 0 <= chosen < len(listed):
+            raise DamagedFlatbufferError(f"instruction {place} names delegate {chosen}")
+        backend, where = listed[chosen].text(0), listed[chosen].table(1)
+        self.delegates.append(backend)
+        if backend != BACKEND or where is None:
+            raise unsupported(
+                self.file, f"a part of the model was lowered to {backend}, which is not read"
+            )
+        region = self.layout.delegate(where.integer(0, "b"), where.integer(1, "I"))
+        prefix = f"xnnpack_{place}/"
+        boundary = Boundary(
+            read=lambda place: self._read(arguments[place]),
+            written=lambda place: self._defined(arguments[place]),
+            count=len(arguments),
+        )
+        opened = opened_delegate(self.layout, region, prefix, boundary, self.tensors)
+        for node in opened.nodes:
+            self._node(
+                node.name, node.op, node.native_op, node.inputs, node.outputs, place,
+                dict(node.attributes), node.handle,
+            )  # fmt: skip
+        for tensor in opened.tensors:
+            self._add(tensor.name, tensor)
+        self.places.update(opened.places)
+
+    def _node(  # noqa: PLR0917
+        self,
+        name: str,
+        op: str,
+        native: str,
+        inputs: tuple[str, ...],
+        outputs: tuple[str, ...],
+        place: int = -1,
+        attributes: Mapping[str, Any] | None = None,
+        handle: int | None = None,
+    ) -> None:
+        self.nodes.append(
+            PteNode(
+                name=name,
+                op=op,
+                native_op=native,
+                inputs=inputs,
+                outputs=outputs,
+                attributes=attributes or {},
+                instruction=place,
+                handle=handle,
+            )
+        )
+
+    def _read(self, index: int) -> str:
+        """The name of the tensor that a value holds now; a constant is defined when first read."""
+        if index in self.names:
+            return self.names[index]
+        kind, table = self.stored.value(index)
+        if (
+            kind == Kind.TENSOR
+            and table is not None
+            and (base := self.memory.get(address_of(table)))
+        ):
+            return self._viewed(index, base)
+        if kind != Kind.TENSOR or table is None or not table.integer(5, "I"):
+            raise UnreadableModelError(
+                "DANGLING_INPUT",
+                f"an instruction reads value {index}, which nothing computes and no buffer holds",
+                file=self.file,
+            )
+        return self._defined(index, self._own_name(index, table), stored=True)
+
+    def _viewed(self, index: int, base: str) -> str:
+        """A value that no instruction writes: it lies where another does, in another shape."""
+        name = self._defined(index)
+        sizes = self.tensors[name].shape
+        self._node(
+            f"view:{index}", "Reshape", "executorch::view", (base,), (name,), -1, {"size": sizes}
+        )
+        return name
+
+    def _own_name(self, index: int, table: Table) -> str:
+        info = table.table(9)
+        named = info.text(1) if info is not None else ""
+        return named if named and named not in self.tensors else f"constant_{index}"
+
+    def _defined(self, index: int, name: str | None = None, *, stored: bool = False) -> str:
+        """A new name for what is written into a value."""
+        kind, table = self.stored.value(index)
+        word = name or f"value_{index}"
+        while word in self.tensors:
+            word += "'"
+        if kind == Kind.TENSOR and table is not None:
+            self._add(word, self.stored.tensor(word, table, stored=stored))
+        else:
+            dtype = "float64" if kind == Kind.DOUBLE else "bool" if kind == Kind.BOOL else "int64"
+            self._add(word, PteTensor(name=word, dtype=dtype, shape=()))
+        self.names[index] = word
+        if table is not None and kind == Kind.TENSOR and table.where(6) is not None:
+            self.memory[address_of(table)] = word
+        return word
+
+    def _add(self, name: str, tensor: PteTensor) -> None:
+        self.tensors[name] = (
+            tensor
+            if tensor.name == name
+            else PteTensor(name=name, dtype=tensor.dtype, shape=tensor.shape)
+        )
+
+
+def read_method(layout: FileLayout, plan: Table, *, file: str) -> Method:
+    """One execution plan with its delegates opened."""
+    return _Reader(layout, plan, file).method()

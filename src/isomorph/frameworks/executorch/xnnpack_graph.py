@@ -1,0 +1,329 @@
+"""The graph inside an XNNPACK delegate: a flatbuffer of its own, whose nodes become ours."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from isomorph.frameworks.executorch.file_layout import FileLayout, Region
+from isomorph.frameworks.executorch.flatbuffer import Buffer, DamagedFlatbufferError, Table
+from isomorph.frameworks.executorch.program import PteGrid, PteNode, PteTensor
+from isomorph.frameworks.executorch.xnnpack_names import NODES
+from isomorph.oracle.dtypes import numpy_dtype
+
+BACKEND = "XnnpackBackend"
+_MAGIC = b"XH00"
+_HEADER = struct.Struct("<4sHIIIQ")
+_HEADER_AT = 4
+_ABSENT = 0xFFFFFFFF
+_UNSET = (1 << 64) - 1
+_DTYPES = {
+    1: "float32", 2: "float16", 3: "int8", 4: "uint8", 5: "int32", 6: "int8", 7: "int32",
+    8: "int8", 9: "float32", 10: "int8", 11: "float32", 12: "int32", 13: "float32", 14: "bfloat16",
+}  # fmt: skip
+_FOUR_BITS = frozenset({8, 10})
+DYNAMIC = frozenset({9, 11})
+"""Types whose scale a run computes from the values of each row; held as the real numbers."""
+_PER_CHANNEL, _PER_TENSOR, _PER_TOKEN, _PER_GROUP = 1, 2, 3, 4
+_MAX_ELEMENTS = 1 << 60
+
+Places = tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """How a delegate reads and writes values of the program, by their places in its arguments."""
+
+    read: Callable[[int], str]
+    written: Callable[[int], str]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedDelegate:
+    """Its nodes in order, the tensors inside it, and where its attributes lie in the file."""
+
+    nodes: tuple[PteNode, ...]
+    tensors: tuple[PteTensor, ...]
+    places: Mapping[tuple[str, str], Places]
+
+
+def opened_delegate(
+    layout: FileLayout,
+    region: Region,
+    prefix: str,
+    boundary: Boundary,
+    around: Mapping[str, PteTensor],
+) -> OpenedDelegate:
+    """The graph in this region of the file; ``prefix`` begins the names of what lies inside."""
+    return _Opening(layout, region, prefix, boundary, around).opened()
+
+
+class _Opening:
+    def __init__(
+        self,
+        layout: FileLayout,
+        region: Region,
+        prefix: str,
+        boundary: Boundary,
+        around: Mapping[str, PteTensor],
+    ) -> None:
+        self._layout, self._prefix = layout, prefix
+        self._boundary, self._around = boundary, around
+        self._start, self._end, self._stored_at = _parts(layout.data, region)
+        self._root = Buffer(layout.data[self._start : self._end]).root()
+        self._region = region
+        self._data = self._root.tables(8)
+        self._names: dict[int, str] = {}
+        self._tensors: dict[str, PteTensor] = {}
+        self._nodes: list[PteNode] = []
+        self._places: dict[tuple[str, str], Places] = {}
+        self._values: dict[int, Table] = {}
+        self._outer: dict[int, str] = {}
+
+    def opened(self) -> OpenedDelegate:
+        for value in self._root.tables(2):
+            tensor = _tensor_of(value)
+            self._values[tensor.integer(6, "I")] = value
+        inputs = sorted(self._root.numbers(4, "u4").tolist(), key=self._argument)
+        outputs = sorted(self._root.numbers(5, "u4").tolist(), key=self._argument)
+        if len(inputs) + len(outputs) != self._boundary.count:
+            raise DamagedFlatbufferError(
+                f"a delegate with {len(inputs)} inputs and {len(outputs)} outputs is called "
+                f"with {self._boundary.count} values"
+            )
+        for place, number in enumerate(inputs):
+            self._names[number] = self._entered(place, number)
+        outside = {
+            number: self._boundary.written(place)
+            for place, number in enumerate(outputs, start=len(inputs))
+        }
+        self._outer = {
+            number: name
+            for number, name in outside.items()
+            if number not in self._names and _is_plain(self._around[name].order)
+        }
+        for place, node in enumerate(self._root.tables(1)):
+            self._node(place, node)
+        for number, name in outside.items():
+            self._left(number, name)
+        return OpenedDelegate(tuple(self._nodes), tuple(self._tensors.values()), self._places)
+
+    def _argument(self, number: int) -> int:
+        """The place of a value among those that the delegate is called with."""
+        value = self._values.get(number)
+        return -1 if value is None else _tensor_of(value).integer(4, "I")
+
+    def _entered(self, place: int, number: int) -> str:
+        """An input as XNNPACK sees it: in the order in which its axes lie in memory."""
+        outer = self._boundary.read(place)
+        order = self._around[outer].order
+        grid = self._grid(self._values[number], outer) if number in self._values else None
+        if _is_plain(order) and grid is None:
+            return outer
+        inner = self._defined(number)
+        self._nodes.append(_layout(f"{self._prefix}input:{place}", outer, inner, order))
+        return inner
+
+    def _left(self, number: int, outer: str) -> None:
+        """An output of the delegate that no node has written under the program's name."""
+        inner = self._read(number)
+        if inner != outer:
+            back = tuple(np.argsort(self._around[outer].order).tolist())
+            self._nodes.append(_layout(f"{self._prefix}output:{number}", inner, outer, back))
+
+    def _node(self, place: int, node: Table) -> None:
+        kind, table = node.union(1)
+        row = NODES.get(kind)
+        if row is None or table is None:
+            raise DamagedFlatbufferError(
+                f"node {place} of a delegate is of the unknown kind {kind}"
+            )
+        word, op, fields = row
+        name = f"{self._prefix}{word.removeprefix('XNN')}:{place}"
+        inputs: list[str] = []
+        outputs: list[str] = []
+        attributes: dict[str, Any] = {}
+        for index, (mark, label) in enumerate(fields):
+            if mark == "<":
+                number = table.integer(index, "I")
+                inputs.append("" if number == _ABSENT else self._read(number))
+            elif mark == ">":
+                outputs.append(self._defined(table.integer(index, "I")))
+            elif mark == "*":
+                attributes[label] = tuple(table.numbers(index, "u4").tolist())
+                first = table.start_of(index)
+                self._remember(
+                    name, label, [("I", first + 4 * n) for n in range(len(attributes[label]))]
+                )
+            else:
+                attributes[label] = (
+                    table.real(index, "f") if mark == "~" else table.integer(index, "I")
+                )
+                self._remember(name, label, [("f" if mark == "~" else "I", table.where(index))])
+        clamp = node.table(3)
+        if clamp is not None:
+            for index, label in enumerate(("output_min", "output_max")):
+                attributes[label] = clamp.real(index, "f")
+                self._remember(name, label, [("f", clamp.where(index))])
+        while inputs and not inputs[-1]:
+            inputs.pop()
+        self._nodes.append(
+            PteNode(
+                name=name,
+                op=op,
+                native_op=f"xnnpack::{word}",
+                inputs=tuple(inputs),
+                outputs=tuple(outputs),
+                attributes=attributes,
+                handle=node.integer(2, "I"),
+            )
+        )
+
+    def _remember(self, node: str, label: str, found: list[tuple[str, int | None]]) -> None:
+        places = tuple((form, self._start + at) for form, at in found if at is not None)
+        if found and len(places) == len(found):
+            self._places[node, label] = places
+
+    def _read(self, number: int) -> str:
+        if number in self._names:
+            return self._names[number]
+        value = self._values.get(number)
+        if value is None or not _tensor_of(value).integer(3, "I"):
+            raise DamagedFlatbufferError(f"a node of a delegate reads value {number}, not computed")
+        return self._defined(number)
+
+    def _defined(self, number: int) -> str:
+        if number not in self._values or number in self._names:
+            raise DamagedFlatbufferError(f"a delegate writes value {number} twice, or has none")
+        value = self._values[number]
+        if number in self._outer:
+            name = self._names[number] = self._outer[number]
+            self._tensors[name] = replace(self._around[name], grid=self._grid(value, name))
+            return name
+        name = f"{self._prefix}value_{number}"
+        tensor = _tensor_of(value)
+        datatype = tensor.integer(0, "h")
+        dtype = _DTYPES.get(datatype)
+        if dtype is None:
+            raise DamagedFlatbufferError(f"{name} is of the unknown type {datatype}")
+        dims = tuple(tensor.numbers(2, "u4").tolist())
+        if math.prod(dims) >= _MAX_ELEMENTS:
+            raise DamagedFlatbufferError(f"no memory can hold the shape {list(dims)}")
+        bits = 4 if datatype in _FOUR_BITS else 8
+        stored = tensor.integer(3, "I")
+        region = None
+        if stored:
+            row = -(-dims[-1] // 2) if bits == 4 and dims else 0
+            size = (
+                math.prod(dims[:-1]) * row
+                if row
+                else (math.prod(dims) * numpy_dtype(dtype).itemsize)
+            )
+            region = self._constant(stored, size)
+        self._tensors[name] = PteTensor(
+            name=name,
+            dtype=dtype,
+            shape=dims,
+            data=None if region is None else self._layout.data[region[0] : region[1]],
+            grid=self._grid(value, name),
+            bits=bits,
+            offset=None if region is None else region[0],
+            dynamic=datatype in DYNAMIC,
+        )
+        self._names[number] = name
+        return name
+
+    def _constant(self, index: int, size: int) -> Region:
+        if not 0 < index < len(self._data):
+            raise DamagedFlatbufferError(f"a delegate names constant {index} of {len(self._data)}")
+        entry = self._data[index]
+        key = entry.text(2)
+        start, end = self._layout.named(key) if key else (self._stored_at, self._region[1])
+        offset = 0 if key else entry.integer(0, "Q", _UNSET)
+        if start + offset + size > end:
+            raise DamagedFlatbufferError(f"constant {index} of a delegate is cut short")
+        return start + offset, start + offset + size
+
+    def _grid(self, value: Table, name: str) -> PteGrid | None:
+        """What the integers of a tensor stand for; None for floats and for dynamic scales."""
+        kind, _ = value.union(1)
+        table = value.table(1)
+        if kind != 2 or table is None:
+            return None
+        quantizer, given = table.union(2)
+        if given is None or quantizer == _PER_TOKEN:
+            return None
+        if quantizer == _PER_TENSOR:
+            return PteGrid(
+                scale=np.asarray(given.real(0, "f"), np.float32),
+                zero_point=np.asarray(given.integer(1), np.int64),
+            )
+        dims = _tensor_of(value).numbers(2, "u4").tolist()
+        axis = given.integer(1)
+        if not 0 <= axis < len(dims):
+            raise DamagedFlatbufferError(f"{name} is quantized along axis {axis} of {len(dims)}")
+        if quantizer == _PER_CHANNEL:
+            scale = self._scales(given, 2, 3, "float32")
+            if scale.size != dims[axis]:
+                raise DamagedFlatbufferError(f"{name} has {scale.size} scales for {dims[axis]}")
+            return PteGrid(scale=scale, zero_point=np.zeros(scale.shape, np.int64), axis=axis)
+        block = given.integer(2)
+        scale = self._scales(given, 4, 5, "bfloat16")
+        count = -(-dims[-1] // block) if block > 0 else 0
+        if len(dims) != 2 or scale.size != dims[0] * count:
+            raise DamagedFlatbufferError(f"{name} has {scale.size} scales for groups of {block}")
+        scale = scale.reshape(dims[0], count)
+        return PteGrid(scale=scale, zero_point=np.zeros((), np.int64), axis=1, block=block)
+
+    def _scales(self, given: Table, place: int, count: int, dtype: str) -> Any:  # noqa: ANN401
+        index = given.integer(place, "I")
+        number = given.integer(count, "I")
+        if not index:
+            return given.numbers(0, "f4")
+        kind = numpy_dtype(dtype)
+        region = self._constant(index, number * kind.itemsize)
+        return np.frombuffer(self._layout.data[region[0] : region[1]], kind).astype(np.float32)
+
+
+def _tensor_of(value: Table) -> Table:
+    """The plain description of a value, which a quantized one wraps."""
+    kind, table = value.union(1)
+    inner = table.table(0) if kind == 2 and table is not None else table
+    if inner is None or kind not in (1, 2):
+        raise DamagedFlatbufferError("a value of a delegate is no tensor")
+    return inner
+
+
+def _is_plain(order: tuple[int, ...]) -> bool:
+    return order == tuple(range(len(order)))
+
+
+def _layout(name: str, given: str, made: str, order: tuple[int, ...]) -> PteNode:
+    """A node where a tensor enters or leaves: its axes in another order, or its own grid."""
+    plain = _is_plain(order)
+    return PteNode(
+        name=name,
+        op="Identity" if plain else "Transpose",
+        native_op="xnnpack::Boundary" if plain else "xnnpack::Layout",
+        inputs=(given,),
+        outputs=(made,),
+        attributes={} if plain else {"perm": order},
+    )
+
+
+def _parts(data: memoryview, region: Region) -> tuple[int, int, int]:
+    """Where the flatbuffer of a delegate begins and ends, and where its constants begin."""
+    start, end = region
+    at = start + _HEADER_AT
+    if end - start < _HEADER_AT + _HEADER.size or data[at : at + 4] != _MAGIC:
+        raise DamagedFlatbufferError("the data of an XNNPACK delegate does not begin as such")
+    _, _, offset, size, constants, _ = _HEADER.unpack_from(data, at)
+    if start + offset + size > end or start + constants > end:
+        raise DamagedFlatbufferError("the data of an XNNPACK delegate is cut short")
+    return start + offset, start + offset + size, start + constants

@@ -1,0 +1,1 @@
+"""Edge operators of ExecuTorch, and the nodes of XNNPACK graphs."""
