@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -53,9 +54,13 @@ def _inference(model: Any) -> Callable[..., Any]:  # noqa: ANN401
     """A Keras model as a function of its inputs, which is not training."""
 
     def infer(*inputs: Any) -> Any:  # noqa: ANN401
-        struct = model.input if hasattr(model, "input") else model.inputs
-        return model(jax.tree.unflatten(jax.tree.structure(struct), inputs), training=False)
+        return model(inputs[0] if len(inputs) == 1 else list(inputs), training=False)
 
+    names = [re.sub(r"\W", "_", name) for name in _names(model, "keras")]
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    vars(infer)["__signature__"] = inspect.Signature(
+        [inspect.Parameter(name, kind) for name in names]
+    )
     return infer
 
 
@@ -71,7 +76,7 @@ def _jitted(function: Any) -> Any:  # noqa: ANN401
 
         signature = _signature(call)
         if signature is not None:
-            function.__signature__ = signature
+            vars(function)["__signature__"] = signature
     return jax.jit(function)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
@@ -11,6 +10,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from isomorph.core.model import Source
+from isomorph.core.untrusted_json import read_json
 from isomorph.frameworks.jax.program import JaxTensor
 from isomorph.oracle.dtypes import numpy_dtype
 
@@ -79,7 +79,7 @@ def _written(text: str, declared: JaxTensor) -> np.ndarray[Any, Any]:
         return repr(float(np.array(int(word[0], 16), bits).view(dtype))).replace("inf", "Infinity")
 
     plain = _BITS.sub(number, literal).replace("nan", "NaN")
-    values = np.array(json.loads(plain), np.float64).astype(dtype)
+    values = np.array(read_json(plain), np.float64).astype(dtype)
     return np.broadcast_to(values, shape).copy()
 
 

@@ -13,7 +13,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import chlo, stablehlo
 
 from isomorph.core.errors import UnreadableModelError
-from isomorph.frameworks.jax.file_structure import SIGNATURE, outline_of
+from isomorph.frameworks.jax.file_structure import SIGNATURE, place_of_module
 from isomorph.frameworks.jax.inline import inline
 from isomorph.frameworks.jax.mlir_values import name_in
 from isomorph.frameworks.jax.program import JaxNode, JaxProgram
@@ -36,13 +36,13 @@ def open_path(path: Path) -> JaxProgram:
         raise UnreadableModelError(
             "MODEL_EMPTY", "the file is empty:", file=file, fix="export the function again"
         )
-    outline = outline_of(data)
-    if outline is None:
+    place = place_of_module(data)
+    if place is None:
         raise UnreadableModelError(
             "NOT_A_MODEL", "this is no exported JAX function, or it is damaged", file=file,
             fix="write it with jax.export.export(…).serialize()",
         )  # fmt: skip
-    start, count = outline.module
+    start, count = place
     if start + count > len(data):
         raise UnreadableModelError(
             "MODEL_TRUNCATED", "the file ends too early", file=file,

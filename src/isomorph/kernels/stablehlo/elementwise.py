@@ -169,7 +169,8 @@ def convert(call: Call, x: Array) -> Array:
         return np.asarray(x).astype(kind)
     number = next(number for number, name in ONNX_DTYPES.items() if name == target)
     attributes = {"to": number, "saturate": 0}
-    return cast(replace(call, op="Cast", version=19, attributes=attributes), np.asarray(x))
+    inner = replace(call, op="Cast", version=19, attributes=attributes)
+    return np.asarray(cast(inner, np.asarray(x)))
 
 
 @kernel("reduce_precision", domain=STABLEHLO)
