@@ -125,8 +125,18 @@ def executorch_sample(folder: Path) -> Sample:
     return Sample(path, {"args_0": x.numpy()})
 
 
+def jax_sample(folder: Path) -> Sample:
+    """The same kind of network as an exported function, with a loop over time."""
+    from jax_building import exported, image
+
+    path = folder / "sample.jax"
+    path.write_bytes(exported())
+    return Sample(path, {"x": image()})
+
+
 SAMPLES = {
     "executorch": executorch_sample,
+    "jax": jax_sample,
     "onnx": onnx_sample,
     "pytorch": pytorch_sample,
     "tensorflow": tensorflow_sample,
@@ -167,4 +177,18 @@ def unknown_tensorflow(folder: Path) -> tuple[Path, str]:
     return path, "Frobnicate"
 
 
-UNKNOWN = {"onnx": unknown_onnx, "tensorflow": unknown_tensorflow, "tflite": unknown_tflite}
+def unknown_jax(folder: Path) -> tuple[Path, str]:
+    """An exported function that calls a library by a name that nothing has."""
+    from jax_building import calling
+
+    path = folder / "unknown.jax"
+    path.write_bytes(calling("Frobnicate"))
+    return path, "Frobnicate"
+
+
+UNKNOWN = {
+    "jax": unknown_jax,
+    "onnx": unknown_onnx,
+    "tensorflow": unknown_tensorflow,
+    "tflite": unknown_tflite,
+}

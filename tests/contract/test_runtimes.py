@@ -135,7 +135,8 @@ def test_feeding_an_altered_tensor_changes_only_what_is_downstream(cuttable):
     model, feeds, session = cuttable
     names = tensors(model)
     before = session.run(feeds, names)
-    middle = next(node.outputs[0] for node in model.graph.nodes if node.op in {"Sigmoid", "Relu"})
+    functions = {"Sigmoid", "Relu", "Tanh"}
+    middle = next(node.outputs[0] for node in model.graph.nodes if node.op in functions)
     altered = np.asarray(before[middle]) + 1
     after = session.run({**feeds, middle: altered.astype(before[middle].dtype)}, names)
     downstream = {middle}

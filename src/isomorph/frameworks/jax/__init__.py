@@ -1,0 +1,1 @@
+"""JAX: exported functions, live functions, their runtime and their oracle."""

@@ -1,0 +1,136 @@
+"""A StableHLO module with other arguments and results: what lies between some tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from isomorph.core.cutting import unknown_tensor, walk_back
+from isomorph.frameworks.jax.program import JaxNode, JaxProgram
+
+_PRECISE = {"high": "HIGH", "highest": "HIGHEST"}
+_PRODUCTS = ("stablehlo.dot_general", "stablehlo.convolution")
+
+
+class Cutter:
+    """Cuts one program at any tensors of its main function."""
+
+    def __init__(self, program: JaxProgram) -> None:
+        self._program = program
+        self._makers: dict[str, JaxNode] = {
+            name: node for node in program.nodes for name in node.outputs
+        }
+        main = _main(program.module)
+        self._block = main.regions[0].blocks[0]
+        self.stored = program.stored
+        self.tensors = frozenset({*program.inputs, *self._makers, *self.stored})
+
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse names that no tensor of the main function has."""
+        for name in names:
+            if name not in self.tensors:
+                raise unknown_tensor(name, self.tensors)
+
+    def ends(self, fed: Mapping[str, Any], fetch: Sequence[str]) -> list[str]:
+        """The inputs that fetching needs and that are not fed."""
+        _, ends = walk_back(
+            fetch,
+            fed,
+            lambda name: self._makers[name].outputs if name in self._makers else None,
+            lambda outputs: self._makers[outputs[0]].inputs,
+        )
+        return [name for name in self._program.inputs if name in ends]
+
+    def module(self, fed: Sequence[str], fetch: Sequence[str], precision: str) -> Any:  # noqa: ANN401
+        """A module from the fed tensors, in their order, to the fetched ones, in theirs."""
+        program = self._program
+        with program.module.context, ir.Location.unknown():
+            copy = ir.Module.create()
+            with ir.InsertionPoint(copy.body):
+                for function in program.module.body.operations:
+                    function.operation.clone()
+            main = _main(copy)
+            block = main.regions[0].blocks[0]
+            values = self._copied(block)
+            arguments = len(block.arguments)
+            wanted = [values[program.values[name]] for name in fetch]
+            for name in fed:
+                value = values[program.values[name]] if name in program.values else None
+                kind = program.values[name].type if value is not None else self._dropped(name)
+                argument = block.add_argument(kind, ir.Location.unknown())
+                if value is not None:
+                    value.replace_all_uses_with(argument)
+                    wanted = [argument if each == value else each for each in wanted]
+            _return(block, wanted)
+            _keep_needed(block)
+            for place in reversed(range(arguments)):
+                block.erase_argument(place)
+            _declare(main, block, wanted)
+            if precision in _PRECISE:
+                _set_precision(block, _PRECISE[precision])
+            return copy
+
+    def _dropped(self, name: str) -> Any:  # noqa: ANN401
+        raise unknown_tensor(name, self.tensors)
+
+    def _copied(self, block: Any) -> dict[Any, Any]:  # noqa: ANN401
+        """The values of the original's main function, each with that of the copy."""
+        pairs = list(zip(self._block.arguments, block.arguments, strict=True))
+        for one, other in zip(self._block.operations, block.operations, strict=True):
+            pairs += zip(one.operation.results, other.operation.results, strict=True)
+        return dict(pairs)
+
+
+def _main(module: Any) -> Any:  # noqa: ANN401
+    return next(
+        each for each in module.body.operations
+        if each.operation.name == "func.func" and each.attributes["sym_name"].value == "main"
+    )  # fmt: skip
+
+
+def _return(block: Any, wanted: Sequence[Any]) -> None:  # noqa: ANN401
+    *_, last = block.operations
+    last.operation.erase()
+    with ir.InsertionPoint(block):
+        ir.Operation.create("func.return", operands=list(wanted))
+
+
+def _keep_needed(block: Any) -> None:  # noqa: ANN401
+    """Remove what nothing reads."""
+    *operations, _ = list(block.operations)
+    for each in reversed(operations):
+        if not any(True for result in each.operation.results for _ in result.uses):
+            each.operation.erase()
+
+
+def _declare(main: Any, block: Any, wanted: Sequence[Any]) -> None:  # noqa: ANN401
+    for name in ("arg_attrs", "res_attrs"):
+        if name in main.attributes:
+            del main.attributes[name]
+    kind = ir.FunctionType.get(
+        [each.type for each in block.arguments], [each.type for each in wanted]
+    )
+    main.attributes["function_type"] = ir.TypeAttr.get(kind)
+
+
+def _set_precision(block: Any, word: str) -> None:  # noqa: ANN401
+    """Ask for this precision wherever a product states none of its own."""
+    attribute = ir.Attribute.parse(f"[#stablehlo<precision {word}>, #stablehlo<precision {word}>]")
+    waiting = [each.operation for each in block.operations]
+    while waiting:
+        each = waiting.pop()
+        waiting += [
+            one.operation for region in each.regions for inner in region.blocks
+            for one in inner.operations
+        ]  # fmt: skip
+        if each.name not in _PRODUCTS:
+            continue
+        stated = (
+            str(each.attributes["precision_config"])
+            if "precision_config" in each.attributes
+            else ""
+        )
+        if "HIGH" not in stated and "algorithm" not in each.attributes:
+            each.attributes["precision_config"] = attribute

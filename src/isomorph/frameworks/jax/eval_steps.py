@@ -1,0 +1,207 @@
+"""StableHLO operations made ready for the float64 executor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.core.errors import UnreadableModelError, listed
+from isomorph.frameworks.jax.eval_control import RULES, keys_of, reduced_by_body
+from isomorph.frameworks.jax.mlir_values import array_of
+from isomorph.frameworks.jax.op_facts import CUSTOM_CALLS, DISCRETE, EXACT, MOVES
+from isomorph.frameworks.jax.op_names import native, neutral, reducer
+from isomorph.frameworks.jax.program import JaxBody, JaxNode, JaxProgram
+from isomorph.kernels import registry
+from isomorph.kernels.stablehlo.elementwise import STABLEHLO
+from isomorph.oracle.call import Call, Kernel
+from isomorph.oracle.dtypes import is_float, numpy_dtype
+from isomorph.oracle.rounding_rules import is_inexact_number
+from isomorph.oracle.step import Scope, Step, as_results
+from isomorph.oracle.value import EvalValue
+from isomorph.oracle.weights import WeightCache
+
+if TYPE_CHECKING:
+    from isomorph.oracle.executor import Executor
+
+_PASSES = frozenset({"return", "optimization_barrier"})
+_REPLACED = "replace"
+_EXACT_JOINS = frozenset({"maximum", "minimum", "and", "or", _REPLACED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JaxStep(Step[str]):
+    """One operation. ``input_dtypes`` and ``output_dtypes`` are what the module declares."""
+
+    kernel: Kernel | None
+    operands_read: int
+    input_dtypes: tuple[str, ...]
+    output_dtypes: tuple[str, ...]
+    bodies: Mapping[str, Part] = field(default_factory=dict)
+
+    def call(
+        self, inputs: Sequence[EvalValue], site: tuple[Any, ...], *, constant: bool
+    ) -> tuple[Call, Sequence[str | None]]:
+        """The module declares every type."""
+        floats = [each for each in (*self.output_dtypes, *self.input_dtypes) if is_float(each)]
+        call = Call(
+            op=self.op,
+            domain=STABLEHLO,
+            attributes=self.attributes,
+            outputs=len(self.outputs),
+            dtype=floats[0] if floats else None,
+            constant=constant,
+            input_dtypes=self.input_dtypes,
+            site=site,
+        )
+        return call, self.output_dtypes
+
+    def compute(self, call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """By the kernel; integers in their declared types."""
+        if self.kernel is None:
+            raise LookupError(f"{self.name} has no kernel")
+        results = as_results(self.kernel(call, *arrays[: self.operands_read]))
+        return tuple(
+            each if is_float(dtype) or each.dtype.kind not in "iub"
+            else each.astype(numpy_dtype(dtype), copy=False)
+            for each, dtype in zip(results, self.output_dtypes, strict=True)
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A region made ready: its steps, and the constants that it holds."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    steps: tuple[JaxStep, ...]
+    own_constants: frozenset[str]
+    weights: WeightCache[str]
+
+    def stored(self, key: str, executor: Executor, scope: Scope) -> EvalValue | None:
+        """The constant of this name, if it is one of this region."""
+        return self.weights.value(key) if key in self.own_constants else None
+
+    def name(self, key: str, scope: Scope) -> str:
+        """The name itself."""
+        return key
+
+
+def compiled(
+    program: JaxProgram, weights: WeightCache[str], *, file: str | None = None
+) -> tuple[JaxStep, ...]:
+    """The steps of the main function; an operation without a meaning is refused by its name."""
+    registry.load_all()
+    steps = _Compiler(program, weights).steps(program.nodes)
+    missing: dict[str, list[str]] = {}
+    for step in _all_steps(steps):
+        if step.kernel is None and step.rule is None and not step.passes:
+            missing.setdefault(step.op, []).append(step.name)
+    if missing:
+        raise UnreadableModelError(
+            "UNSUPPORTED_OP", "the oracle has no definition of an operation", file=file,
+            where="; ".join(f"{op} at {listed(names)}" for op, names in missing.items()),
+            why="it draws random numbers, calls a library by name, or is one that we have no "
+            "kernel for",
+            fix="pass random numbers as inputs; define a call by name with isomorph.op and --ops",
+        )  # fmt: skip
+    return steps
+
+
+def stored_value(program: JaxProgram, name: str) -> EvalValue:
+    """A constant of the module in its declared type."""
+    if name not in program.constants:
+        raise LookupError(f"{name} has no stored value")
+    value = array_of(program.constants[name])
+    return EvalValue(np.asarray(value), dtype=program.tensors[name].dtype, constant=True)
+
+
+def _all_steps(steps: Sequence[JaxStep]) -> list[JaxStep]:
+    inner = [each for step in steps for part in step.bodies.values() for each in part.steps]
+    return [*steps, *(_all_steps(inner) if inner else [])]
+
+
+class _Compiler:
+    def __init__(self, program: JaxProgram, weights: WeightCache[str]) -> None:
+        self._program, self._weights, self._count = program, weights, 0
+
+    def steps(self, nodes: Sequence[JaxNode]) -> tuple[JaxStep, ...]:
+        """The nodes in order, without those that compute nothing."""
+        return tuple(self._step(node) for node in nodes if node.outputs)
+
+    def _part(self, body: JaxBody) -> Part:
+        return Part(
+            inputs=body.inputs,
+            outputs=body.outputs,
+            steps=self.steps(body.nodes),
+            own_constants=frozenset(body.own_constants),
+            weights=self._weights,
+        )
+
+    def _step(self, node: JaxNode) -> JaxStep:
+        self._count += 1
+        index = self._count
+        tensors = self._program.tensors
+        own = node.inputs[: node.operands]
+        made = tuple(tensors[name] for name in node.outputs)
+        parts = {label: self._part(body) for label, body in node.bodies.items()}
+        attributes: dict[str, Any] = {
+            **node.attributes,
+            "output_dtypes": tuple(each.dtype for each in made),
+            "output_shapes": tuple(each.shape for each in made),
+        }
+        rule, kernel = RULES.get(node.op), registry.find(STABLEHLO, native(node), 1)
+        join = _join(node)
+        if node.op == "sort":
+            keys = keys_of(parts["comparator"], self._weights.value)
+            attributes["keys"], kernel = keys, kernel if keys is not None else None
+        elif node.op in ("reduce", "reduce_window", "scatter"):
+            attributes["reducer"] = join
+            simple = join is not None and node.operands == (3 if node.op == "scatter" else 2)
+            kernel = kernel if simple else None
+            rule = reduced_by_body if node.op == "reduce" and not simple else None
+        passes = node.op in _PASSES or neutral(node) == "Identity"
+        if _is_complex(attributes) and node.op not in MOVES:
+            kernel = None
+        return JaxStep(
+            index=index,
+            name=node.name,
+            op=native(node),
+            inputs=node.inputs,
+            outputs=node.outputs,
+            attributes=attributes,
+            rule=rule,
+            passes=passes,
+            shape_only=node.op == "get_dimension_size",
+            discrete=node.op in DISCRETE,
+            exact=_exact(node, join),
+            narrow=node.op == "bitcast_convert",
+            disturbable=any(map(is_inexact_number, node.attributes.values())),
+            kernel=kernel
+            if native(node) not in CUSTOM_CALLS or CUSTOM_CALLS[native(node)]
+            else None,
+            operands_read=node.operands,
+            input_dtypes=tuple(tensors[name].dtype for name in own),
+            output_dtypes=attributes["output_dtypes"],
+            bodies=parts,
+        )
+
+
+def _join(node: JaxNode) -> str | None:
+    """By what a region joins two numbers; ``replace`` where it returns the second."""
+    if node.op not in ("reduce", "reduce_window", "scatter"):
+        return None
+    body = next(iter(node.bodies.values()))
+    if not body.nodes and len(body.inputs) == 2 and body.outputs == body.inputs[1:]:
+        return _REPLACED if node.op == "scatter" else None
+    return reducer(node)
+
+
+def _exact(node: JaxNode, join: str | None) -> bool:
+    return node.op in EXACT or native(node) == "chlo.top_k" or join in _EXACT_JOINS
+
+
+def _is_complex(attributes: Mapping[str, Any]) -> bool:
+    return any(str(each).startswith("complex") for each in attributes["output_dtypes"])

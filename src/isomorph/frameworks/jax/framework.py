@@ -1,0 +1,92 @@
+"""JAX: functions exported with ``jax.export``, and live functions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from isomorph.core.errors import UsageError
+from isomorph.core.lazy import require
+from isomorph.core.model import Model, OutputOrder
+from isomorph.core.model_digests import digest_of_files, digest_of_graph
+from isomorph.frameworks.jax.file_structure import looks_like_export
+from isomorph.frameworks.jax.live_objects import is_live
+from isomorph.frameworks.jax.operator_tables import TABLES
+
+_NEEDED_FOR = "framework 'jax'"
+
+
+class JaxFramework:
+    """Exported functions of JAX, described from the StableHLO module that they hold."""
+
+    name = "jax"
+    extra: str | None = "jax"
+    runtime = "jax"
+    oracle = "jax_oracle"
+    keeps_metadata = False
+    operator_tables = TABLES
+
+    def sniff(self, path: Path, head: bytes) -> bool:
+        """Whether the file is what ``Exported.serialize`` wrote."""
+        return path.is_file() and looks_like_export(path, head)
+
+    def claims(self, source: Any) -> bool:  # noqa: ANN401
+        """A function, an exported one, or a module of Flax, Equinox or Keras on JAX."""
+        return is_live(source)
+
+    def hand_over(self, source: Any, example: Mapping[str, Any], folder: Path) -> Path:  # noqa: ANN401
+        """Export a live function with example arrays, for a worker to load."""
+        require("jax", extra="jax", needed_for=_NEEDED_FOR)
+        from isomorph.frameworks.jax.export import exported_bytes
+        from isomorph.store.atomic import new_file
+
+        path = folder / "function.jax"
+        data = exported_bytes(source, example)
+        with new_file(path) as stream:
+            stream.write(data)
+        return path
+
+    def load(self, source: Any, options: Mapping[str, str]) -> Model:  # noqa: ANN401
+        """A path, an exported function or a live one, read and described."""
+        jax = require("jax", extra="jax", needed_for=_NEEDED_FOR)
+        from isomorph.frameworks.jax import read
+        from isomorph.frameworks.jax.describe import describe
+
+        if isinstance(source, (str, os.PathLike)):
+            program, location = read.open_path(Path(source)), os.fspath(source)
+        elif is_live(source):
+            from isomorph.frameworks.jax.export import example_in, live_export
+
+            exported = live_export(source, example_in(options))
+            location = type(source).__name__
+            program = read.program_of(exported, bytes(exported.serialize()), file=location)
+        else:
+            raise UsageError(
+                "UNSUPPORTED_SOURCE", f"framework 'jax' cannot read a {type(source).__name__}",
+                fix="pass a function, or the path of an exported one",
+            )  # fmt: skip
+        graph = describe(program)
+        named = isinstance(source, (str, os.PathLike))
+        return Model(
+            framework=self.name,
+            location=location,
+            digest=digest_of_files(Path(source)) if named else digest_of_graph(graph),
+            graph=graph,
+            producer=f"jax {jax.__version__}",
+            opset={"export": program.exported.calling_convention_version},
+            metadata={"platforms": ", ".join(program.platforms), "function": program.name},
+            output_order=OutputOrder.NAMED if program.keyed else OutputOrder.UNNAMED,
+            channels_last=True,
+            native=program,
+        )
+
+    def save(self, model: Model, path: Path) -> None:
+        """Write a copy; never onto the file it came from."""
+        from isomorph.store.atomic import new_file
+        from isomorph.store.targets import refuse_overwriting
+
+        refuse_overwriting(Path(path), model.location)
+        with new_file(Path(path)) as stream:
+            stream.write(model.native.data)

@@ -1,0 +1,229 @@
+"""An exported function opened on the CPU, fed and fetched at any tensor.
+
+What feeds the inputs and fetches outputs is the function as JAX calls it. Everything else is a cut
+of its module, compiled by XLA.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+from jax._src.lib import xla_client
+from jax.extend import backend
+from jaxlib import _jax
+
+from isomorph.core.cutting import outputs_only, unfed_inputs
+from isomorph.core.errors import (
+    IsomorphError,
+    RefusedError,
+    RuntimeFailedError,
+    UnreadableModelError,
+    UsageError,
+    listed,
+)
+from isomorph.core.trace import Capabilities, Environment, Noise
+from isomorph.frameworks.jax.cut import Cutter
+from isomorph.frameworks.jax.mlir_values import array_of
+from isomorph.frameworks.jax.op_facts import RUN_CALLS
+from isomorph.frameworks.jax.op_names import native
+from isomorph.frameworks.jax.read import CPU
+from isomorph.frameworks.jax.runtime import PASSES
+from isomorph.oracle.dtypes import numpy_dtype
+from isomorph.store.dtypes import same_bits
+from isomorph.store.spill import byte_budget, spilled
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Model
+    from isomorph.core.trace import Array, Arrays
+    from isomorph.frameworks.jax.program import JaxProgram
+
+KEPT_PIECES = 8
+"""Compiled cuts that stay open: a bisection comes back to the same few."""
+
+
+class JaxSession:
+    """One exported function. Where axes are dynamic it runs from inputs to outputs alone."""
+
+    def __init__(self, model: Model, environment: Environment, words: Mapping[str, str]) -> None:
+        program: JaxProgram = model.native
+        self._program, self._file = program, model.location
+        _refuse_calls(program, self._file)
+        if CPU not in program.platforms:
+            raise UnreadableModelError(
+                "NO_SUCH_DEVICE", "the function was not exported for the CPU", file=self._file,
+                why=f"its platforms are {', '.join(program.platforms)}",
+                fix="jax.export.export(function, platforms=('cpu',))",
+            )  # fmt: skip
+        self.capabilities = Capabilities(
+            fetch="outputs" if program.dynamic else "all",
+            feed="inputs" if program.dynamic else "all",
+        )
+        passes = PASSES[words["optimization"]]
+        self._options = {"xla_disable_hlo_passes": passes} if passes else {}
+        self._precision = words["matmul_precision"]
+        self._cutter = Cutter(program)
+        self._device = jax.devices(CPU)[0]
+        self._pieces: OrderedDict[Any, Any] = OrderedDict()
+        self._call = jax.jit(program.exported.call, compiler_options=self._options or None)
+        self.environment = replace(
+            environment,
+            version=jax.__version__,
+            device=CPU,
+            settings=dict(words),
+            facts={**environment.facts, "jaxlib": _version_of_jaxlib()},
+        )
+
+    def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
+        """Compute ``fetch`` from ``feeds``; both may name any tensor of the main function."""
+        if noise is not None:
+            raise UsageError("NO_NOISE", "only an oracle can be disturbed, not JAX")
+        wanted = tuple(dict.fromkeys(fetch))
+        self._cutter.check((*feeds, *wanted))
+        given = {name: self._fitted(name, value) for name, value in feeds.items()}
+        found: dict[str, Any] = {name: given[name] for name in wanted if name in given}
+        for name in wanted:
+            if name in self._cutter.stored and name not in found:
+                found[name] = self._constant(name)
+        rest = [name for name in wanted if name not in found]
+        with jax.enable_x64(True):
+            found.update(self._computed(given, rest))
+        return {name: found[name] for name in wanted}
+
+    def close(self) -> None:
+        """Let go of what was compiled."""
+        self._pieces.clear()
+
+    def _computed(self, given: dict[str, Array], fetch: list[str]) -> dict[str, Any]:
+        program = self._program
+        if not fetch:
+            return {}
+        deployed = set(given) == set(program.inputs) and set(fetch) <= set(program.outputs)
+        if deployed and (program.dynamic or self._precision == "default"):
+            return self._deployed(given, fetch)
+        if program.dynamic:
+            raise outputs_only(
+                fetch, program.outputs, why="the function has dynamic axes",
+                fix="export it with fixed sizes to look inside",
+            )  # fmt: skip
+        # A constant that is fed its own value stays one: XLA folds and packs constants.
+        given = {
+            name: value for name, value in given.items()
+            if name not in self._cutter.stored or not same_bits(value, self._constant(name))
+        }  # fmt: skip
+        if missing := self._cutter.ends(given, fetch):
+            raise unfed_inputs(missing, fetch[0], file=self._file)
+        parts = self._batches(fetch)
+        found: dict[str, Any] = {}
+        for part in parts:
+            values = self._cut(given, part)
+            if len(parts) > 1:
+                values = {name: spilled(value) for name, value in values.items()}
+            found.update(values)
+        return found
+
+    def _deployed(self, given: Mapping[str, Array], fetch: Sequence[str]) -> dict[str, Any]:
+        program = self._program
+        flat = [given[name] for name in program.inputs]
+        args, kwargs = jax.tree.unflatten(program.exported.in_tree, flat)
+        try:
+            leaves = jax.tree.leaves(self._call(*args, **kwargs))
+            values = dict(zip(program.outputs, map(np.asarray, leaves), strict=True))
+        except IsomorphError:
+            raise
+        except Exception as error:  # XLA's own
+            raise self._failed(error) from error
+        return {name: values[name] for name in fetch}
+
+    def _cut(self, given: Mapping[str, Array], fetch: Sequence[str]) -> dict[str, Any]:
+        names = tuple(name for name in given if name in self._program.values)
+        key = (names, tuple(fetch))
+        try:
+            if key not in self._pieces:
+                self._pieces[key] = self._compiled(names, fetch)
+                while len(self._pieces) > KEPT_PIECES:
+                    self._pieces.popitem(last=False)
+            self._pieces.move_to_end(key)
+            buffers = [jax.device_put(given[name], self._device) for name in names]
+            results = self._pieces[key].execute_sharded(buffers)
+            arrays = results.disassemble_into_single_device_arrays()
+            return {name: np.asarray(parts[0]) for name, parts in zip(fetch, arrays, strict=True)}
+        except IsomorphError:
+            raise
+        except Exception as error:  # XLA's own
+            raise self._failed(error) from error
+
+    def _compiled(self, names: Sequence[str], fetch: Sequence[str]) -> Any:  # noqa: ANN401
+        module = self._cutter.module(names, fetch, self._precision)
+        options = xla_client.CompileOptions()
+        options.num_replicas = options.num_partitions = 1
+        options.env_option_overrides = list(self._options.items())
+        devices = _jax.DeviceList((self._device,))
+        client = backend.get_backend(CPU)
+        return client.compile_and_load(module, devices, options)
+
+    def _batches(self, fetch: Sequence[str]) -> list[list[str]]:
+        """Tensors that are fetched at a time: XLA holds all results of a run in memory."""
+        most, parts, size = byte_budget(), [[]], 0  # type: ignore[var-annotated]
+        for name in fetch:
+            tensor = self._program.tensors[name]
+            own = math.prod(each or 1 for each in tensor.shape) * numpy_dtype(tensor.dtype).itemsize
+            if parts[-1] and size + own > most:
+                parts.append([])
+                size = 0
+            parts[-1].append(name)
+            size += own
+        return parts
+
+    def _fitted(self, name: str, value: Any) -> Array:  # noqa: ANN401
+        tensor, array = self._program.tensors[name], np.asarray(value)
+        known = zip(array.shape, tensor.shape, strict=False)
+        if array.ndim != len(tensor.shape) or any(b is not None and a != b for a, b in known):
+            raise UsageError(
+                "INPUT_SHAPE", f"{name!r} is fed with the shape {list(array.shape)}",
+                file=self._file, why=f"it is declared as {list(tensor.shape)}",
+            )  # fmt: skip
+        return np.require(array.astype(numpy_dtype(tensor.dtype), copy=False), requirements="C")
+
+    def _constant(self, name: str) -> Array:
+        return np.asarray(array_of(self._program.constants[name]))
+
+    def _failed(self, error: Exception) -> RuntimeFailedError:
+        return RuntimeFailedError(
+            "RUNTIME_FAILED", "JAX failed", file=self._file,
+            why=" ".join(f"{type(error).__name__}: {error}".split())[:300],
+        )  # fmt: skip
+
+
+def _refuse_calls(program: JaxProgram, file: str) -> None:
+    """Refuse calls by name that are not known: an address in the file may say what is called."""
+    calls = {
+        native(node): node.name
+        for node in program.all_nodes()
+        if node.op == "custom_call" and native(node) not in RUN_CALLS
+    }
+    if not calls:
+        return
+    if any("callback" in name for name in calls):
+        raise RefusedError(
+            "IO_OP_IN_GRAPH", "the function calls back into the process that exported it",
+            file=file, where=listed(sorted(calls)),
+            fix="export it without callbacks",
+        )  # fmt: skip
+    raise UnreadableModelError(
+        "UNSUPPORTED_OP", "the function calls a library by name", file=file,
+        where="; ".join(f"{name} at {place}" for name, place in sorted(calls.items())),
+        why="only calls that are known to compute and to do nothing else are run",
+        fix="export it for the CPU, without custom calls",
+    )  # fmt: skip
+
+
+def _version_of_jaxlib() -> str:
+    from importlib.metadata import version
+
+    return version("jaxlib")

@@ -1,0 +1,1 @@
+"""Float64 kernels of StableHLO's operations."""
