@@ -147,7 +147,7 @@ def _columns(rows: Array) -> int:
     """The columns of a block that these rows are multiplied with."""
     inner, shorter = rows.shape[1], 8 // rows.itemsize
     most = min(_MOST_COLUMNS, _BLOCK // inner // 8 * 8)
-    return shorter * max(_FEWEST_COLUMNS, most)
+    return int(shorter * max(_FEWEST_COLUMNS, most))
 
 
 def _buffer(size: int, dtype: np.dtype[Any]) -> Array:
