@@ -20,7 +20,8 @@ from isomorph.oracle.tied_noise import rounding_of
 if TYPE_CHECKING:
     from isomorph.core.trace import Noise
     from isomorph.oracle.call import Call
-    from isomorph.oracle.noise import Array, Rounding
+    from isomorph.oracle.magnitudes import KeptSizes
+    from isomorph.oracle.noise import Rounding
     from isomorph.oracle.step import Step
     from isomorph.oracle.value import EvalValue
 
@@ -64,7 +65,7 @@ class RealArithmetic:
 class NoisyArithmetic:
     """Float64 with the noise that one draw asks for."""
 
-    def __init__(self, noise: Noise, magnitudes: dict[Any, Array]) -> None:
+    def __init__(self, noise: Noise, magnitudes: KeptSizes) -> None:
         self.noise = noise
         self._source: Rounding | None = None
         if noise.rounding or noise.quantizers:
@@ -120,6 +121,6 @@ class NoisyArithmetic:
         return shifted or rounds or (noise.attributes and step.disturbable)
 
 
-def arithmetic_of(noise: Noise | None, magnitudes: dict[Any, Array]) -> Arithmetic:
+def arithmetic_of(noise: Noise | None, magnitudes: KeptSizes) -> Arithmetic:
     """That of an evaluation with this noise, or without any."""
     return RealArithmetic() if noise is None else NoisyArithmetic(noise, magnitudes)

@@ -12,7 +12,7 @@ from isomorph.core.last_node import leave
 from isomorph.oracle.arithmetic import arithmetic_of
 from isomorph.oracle.dtypes import numpy_dtype
 from isomorph.oracle.executor import Executor
-from isomorph.oracle.magnitudes import Magnitudes
+from isomorph.oracle.magnitudes import KeptSizes, Magnitudes
 from isomorph.oracle.peak_bytes import PeakBytes, run_key
 from isomorph.oracle.step import Body, K, Scope
 from isomorph.oracle.value import ABSENT, EvalValue, lifted
@@ -124,10 +124,12 @@ class Evaluator(Generic[K]):
         for name in fetch:
             names.setdefault(graph.find(name), []).append(name)
         plan = graph.planner.plan(frozenset(given), tuple(names))
+        drawn = any(noise is not None for noise in noises)
+        magnitudes = self._magnitudes.of(feeds) if drawn else KeptSizes()
         draws = [
             _Draw(
                 graph,
-                arithmetic_of(noise, {} if noise is None else self._magnitudes.of(feeds)),
+                arithmetic_of(noise, magnitudes),
                 values={key: graph.fed(key, value, noise) for key, value in given.items()},
                 names=names,
                 keep=keep,

@@ -12,23 +12,34 @@ if TYPE_CHECKING:
     from isomorph.oracle.noise import Array
 
 
+class KeptSizes(dict[Any, "Array"]):
+    """Sizes of sums by their sites, with the bytes of all: several draws add to one."""
+
+    held = 0
+
+    def keep(self, key: Any, sizes: Array) -> None:  # noqa: ANN401
+        """Keep the sizes of a sum for the draws that follow."""
+        self[key] = sizes
+        self.held += sizes.nbytes
+
+
 class Magnitudes:
     """The magnitudes of the sums of one program for the values that were fed last."""
 
     def __init__(self) -> None:
-        self._kept: dict[Any, Array] = {}
+        self._kept = KeptSizes()
         self._digest = b""
 
-    def of(self, feeds: Mapping[str, Any]) -> dict[Any, Array]:
+    def of(self, feeds: Mapping[str, Any]) -> KeptSizes:
         """Those for these feeds; empty, and filled by the run, where other values are fed."""
         digest = digest_of(feeds)
         if digest != self._digest:
-            self._kept, self._digest = {}, digest
+            self._kept, self._digest = KeptSizes(), digest
         return self._kept
 
     def clear(self) -> None:
         """Release everything."""
-        self._kept, self._digest = {}, b""
+        self._kept, self._digest = KeptSizes(), b""
 
 
 def digest_of(feeds: Mapping[str, Any]) -> bytes:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from isomorph.core.memory import share_of_memory
 from isomorph.core.threads import run_all
 from isomorph.oracle.exact_sums import Exact
+from isomorph.oracle.magnitudes import KeptSizes
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Noise
@@ -153,16 +154,15 @@ class Rounding:
         quantizers: bool = False,
         run_time: bool = False,
         scale: float = 1.0,
-        cache: dict[Any, Array] | None = None,
+        cache: KeptSizes | None = None,
         cache_bytes: int | None = None,
     ) -> None:
         self.seed = seed
         self.quantizers, self.run_time = quantizers, quantizers or run_time
         self.scale = scale
         self.unit = UNIT_ROUNDOFF["float32"]
-        self._cache = {} if cache is None else cache
-        limit = share_of_memory(CACHE_BYTES) if cache_bytes is None else cache_bytes
-        self._free = limit - sum(array.nbytes for array in self._cache.values())
+        self._cache = KeptSizes() if cache is None else cache
+        self._most = share_of_memory(CACHE_BYTES) if cache_bytes is None else cache_bytes
         self._site: Any = None
         self._step = 0
         self._random: np.random.Generator | None = None
@@ -225,11 +225,11 @@ class Rounding:
         total = self._cache.get(key)
         if total is None or total.shape != y.shape:
             total = np.asarray(magnitude())
-            if total.nbytes <= 2 * self._free:
+            if total.nbytes <= 2 * (self._most - self._cache.held):
                 # Seven digits are plenty for a size; what exceeds float32 is infinite, as it is.
                 with np.errstate(over="ignore"):
-                    self._cache[key] = total = total.astype(np.float32)
-                self._free -= total.nbytes
+                    total = total.astype(np.float32)
+                self._cache.keep(key, total)
         counting = _may_count(y)
 
         def spread(own: Array, total: Array) -> Array:

@@ -37,7 +37,8 @@ _own = threading.local()
 class StoredMatrix:
     """A matrix in its stored type, which stands for its numbers in float64 in a product.
 
-    ``absolute``: it stands for their sizes. Anything else reads it as an array of float64.
+    ``absolute``: it stands for their sizes, whose products are computed in float32: seven digits
+    are plenty for the size of a rounding. Anything else reads it as an array of float64.
     """
 
     ndim = 2
@@ -92,25 +93,36 @@ class StoredMatrix:
         return self._multiplied(_rows(a)).reshape(*a.shape[:-1], self.shape[1])
 
     def _multiplied(self, rows: Array) -> Array:
-        columns = self.shape[1]
-        found = np.empty((len(rows), columns))
-        run_all([partial(self._part, rows, part, found) for part in _parts(rows, columns)])
+        if not self._absolute:
+            return self._in_blocks(rows, np.empty((len(rows), self.shape[1])))
+        # A power of two for each row keeps its numbers within the range of float32.
+        with np.errstate(all="ignore"):
+            largest = np.frexp(np.max(np.abs(rows), axis=1, keepdims=True))[1]
+            near_one = np.ldexp(rows, -largest).astype(np.float32)
+            found = self._in_blocks(near_one, np.empty((len(rows), self.shape[1]), np.float32))
+            return np.ldexp(found.astype(np.float64), largest)
+
+    def _in_blocks(self, rows: Array, found: Array) -> Array:
+        parts = _parts(rows, self.shape[1])
+        run_all([partial(self._part, rows, part, found) for part in parts])
         return found
 
     def _part(self, rows: Array, part: slice, found: Array) -> None:
-        inner, most = self.shape[0], _columns(self.shape[0])
+        inner, most = self.shape[0], _columns(rows)
         # In the order in which the numbers are stored.
         by_columns = self.stored.strides[0] < self.stored.strides[1]
-        buffer = _buffer(inner * most)
+        buffer = _buffer(inner * most, rows.dtype)
         for start in range(part.start, part.stop, most):
             columns = slice(start, min(start + most, part.stop))
             width = columns.stop - start
             flat = buffer[: inner * width]
             block = flat.reshape(width, inner).T if by_columns else flat.reshape(inner, width)
-            np.copyto(block, self.stored[:, columns], casting="unsafe")
-            if self._absolute:
-                np.abs(flat, out=flat)
-            np.matmul(rows, block, out=found[:, columns])
+            # Threads do not inherit how errors are handled.
+            with np.errstate(all="ignore"):
+                np.copyto(block, self.stored[:, columns], casting="unsafe")
+                if self._absolute:
+                    np.abs(flat, out=flat)
+                np.matmul(rows, block, out=found[:, columns])
 
 
 def is_large_matrix(value: Any) -> bool:  # noqa: ANN401
@@ -124,21 +136,23 @@ def _rows(a: Array) -> Array:
 
 def _parts(rows: Array, columns: int) -> list[slice]:
     """The columns of each thread: whole blocks."""
-    width = _columns(rows.shape[1])
+    width = _columns(rows)
     blocks = math.ceil(columns / width)
     count = max(1, min(rows.size * columns // _PART_WORK, blocks, _MOST_PARTS))
     each = width * math.ceil(blocks / count)
     return [slice(start, min(start + each, columns)) for start in range(0, columns, each)]
 
 
-def _columns(inner: int) -> int:
-    """The columns of a block of a matrix with so many rows."""
-    return max(_FEWEST_COLUMNS, min(_MOST_COLUMNS, _BLOCK // inner // 8 * 8))
+def _columns(rows: Array) -> int:
+    """The columns of a block that these rows are multiplied with."""
+    inner, shorter = rows.shape[1], 8 // rows.itemsize
+    most = min(_MOST_COLUMNS, _BLOCK // inner // 8 * 8)
+    return int(shorter * max(_FEWEST_COLUMNS, most))
 
 
-def _buffer(size: int) -> Array:
+def _buffer(size: int, dtype: np.dtype[Any]) -> Array:
     """Memory of this thread that is used again: fresh pages cost more than to fill them."""
     kept: Array | None = getattr(_own, "buffer", None)
-    if kept is None or kept.size < size:
-        kept = _own.buffer = np.empty(size)
-    return kept[:size]
+    if kept is None or kept.nbytes < size * dtype.itemsize:
+        kept = _own.buffer = np.empty(size * dtype.itemsize // 8 + 1)
+    return kept.view(dtype)[:size]

@@ -6,7 +6,7 @@ tie, and so explains any decision among equal numbers. Whether a tie explains on
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from isomorph.oracle.noise import Array, Rounding, even_steps
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Noise
+    from isomorph.oracle.magnitudes import KeptSizes
 
 _MIX = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 """The multipliers of splitmix64, which makes unrelated words of similar ones."""
@@ -55,7 +56,7 @@ def _words_of(values: Array, key: np.uint64) -> Array:
     return (words >> np.uint64(48)).astype(np.uint16).view(np.int16)
 
 
-def rounding_of(noise: Noise, magnitudes: dict[Any, Array]) -> Rounding:
+def rounding_of(noise: Noise, magnitudes: KeptSizes) -> Rounding:
     """The source of the rounding that a draw asks for."""
     kind = TiedRounding if noise.tied else Rounding
     return kind(

@@ -13,7 +13,8 @@ _X = np.arange(6.0, dtype=np.float32)
 def test_magnitudes_stay_for_equal_feeds_and_go_with_others() -> None:
     magnitudes = Magnitudes()
     kept = magnitudes.of({"x": _X})
-    kept["site"] = _X
+    kept.keep("site", _X)
+    assert (kept["site"] is _X, kept.held) == (True, _X.nbytes)
     assert magnitudes.of({"x": _X.copy()}) is kept
     assert magnitudes.of({"x": _X + 1}) == {}
     magnitudes.clear()

@@ -7,6 +7,7 @@ import pytest
 
 from isomorph.core.threads import use_threads
 from isomorph.oracle import noise
+from isomorph.oracle.magnitudes import KeptSizes
 
 
 @pytest.fixture(autouse=True)
@@ -51,3 +52,13 @@ def test_what_lies_in_another_order_is_disturbed_alike():
         for source, each in zip(sources, (y, np.asfortranarray(y)), strict=True)
     )
     np.testing.assert_array_equal(plain, turned)
+
+
+def test_draws_side_by_side_keep_no_more_sizes_than_one():
+    kept, y = KeptSizes(), np.full(100, 0.3)
+    sources = [noise.Rounding(seed, cache=kept, cache_bytes=1000) for seed in range(3)]
+    for site in range(5):
+        for source in sources:
+            source.enter(site, 2.0**-24)
+            source.reduced(y, lambda: np.ones(100), 10)
+    assert kept.held == sum(each.nbytes for each in kept.values()) == 800

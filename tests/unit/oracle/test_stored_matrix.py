@@ -35,12 +35,31 @@ def test_a_product_is_that_with_the_lifted_matrix(name):
     found = StoredMatrix(stored).product(a)
     np.testing.assert_allclose(found, a @ wide, rtol=1e-12, atol=1e-12)
     sizes = StoredMatrix(stored).sizes().product(np.abs(a))
-    np.testing.assert_allclose(sizes, np.abs(a) @ np.abs(wide), rtol=1e-12)
+    np.testing.assert_allclose(sizes, np.abs(a) @ np.abs(wide), rtol=1e-5)
     turned = StoredMatrix(stored).T
     assert turned.shape == stored.shape[::-1]
     np.testing.assert_allclose(
         turned.product(found), found @ wide.T, rtol=1e-12, atol=1e-12 * np.max(np.abs(found)) * 130
     )
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-40, 1.0, 1e40, 1e300])
+def test_sizes_of_sums_have_the_range_of_float64(scale):
+    matrix, a = StoredMatrix(STORED["by rows"]).sizes(), np.abs(drawn(5, 70)) * np.float64(scale)
+    expected = a @ np.abs(STORED["by rows"]).astype(np.float64)
+    np.testing.assert_allclose(matrix.product(a), expected, rtol=1e-5)
+    a[1], a[2, 3], a[3, 4] = 0.0, np.inf, np.nan
+    found = matrix.product(a)
+    assert not found[1].any()
+    assert np.isinf(found[2]).all()
+    assert np.isnan(found[3]).all()
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-5)
+
+
+def test_sums_of_whole_numbers_have_whole_sizes():
+    whole = np.arange(-600, 600, dtype=np.float32).reshape(30, 40)
+    a = np.arange(60, dtype=np.float64).reshape(2, 30) * 3.0
+    assert np.array_equal(StoredMatrix(whole).sizes().product(a), a @ np.abs(whole))
 
 
 @pytest.mark.parametrize("name", STORED)
@@ -88,8 +107,8 @@ def test_it_multiplies_rows_of_float64_of_its_height():
 
 
 def test_blocks_of_long_columns_are_narrow_and_none_is_empty():
-    assert stored_matrix._columns(64) == stored_matrix._MOST_COLUMNS
-    assert stored_matrix._columns(1 << 30) == stored_matrix._FEWEST_COLUMNS
+    assert stored_matrix._columns(np.ones((1, 64))) == stored_matrix._MOST_COLUMNS
+    assert stored_matrix._columns(np.ones((1, 1 << 20))) == stored_matrix._FEWEST_COLUMNS
     rows = np.ones((3, 70))
     parts = stored_matrix._parts(rows, 130)
     assert [part.start for part in parts[1:]] == [part.stop for part in parts[:-1]]

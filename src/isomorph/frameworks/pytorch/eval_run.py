@@ -44,6 +44,7 @@ from isomorph.oracle.tied_noise import rounding_of
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
+    from isomorph.oracle.magnitudes import KeptSizes
     from isomorph.oracle.stored_matrix import StoredMatrix
 
 
@@ -66,7 +67,7 @@ class OracleRun:
         weights: LiftedWeights,
         planners: dict[str, Planner[str, Step]],
         noise: Noise | None,
-        magnitudes: dict[Any, Array],
+        magnitudes: KeptSizes,
     ) -> None:
         self.weights, self.planners, self.noise = weights, planners, noise
         rounding = noise is not None and noise.rounding

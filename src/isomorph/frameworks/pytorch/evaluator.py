@@ -29,7 +29,7 @@ from isomorph.frameworks.pytorch.operand_devices import CPU
 from isomorph.frameworks.pytorch.program import Program, Step
 from isomorph.frameworks.pytorch.session import feed, in_order
 from isomorph.frameworks.pytorch.weight_cache import LiftedWeights
-from isomorph.oracle.magnitudes import Magnitudes
+from isomorph.oracle.magnitudes import KeptSizes, Magnitudes
 from isomorph.oracle.peak_bytes import PeakBytes, run_key
 from isomorph.oracle.session import Keep
 
@@ -167,7 +167,7 @@ class TorchEvaluator:
         )
 
     def _new_run(self, feeds: Mapping[str, Any], noise: Noise | None) -> OracleRun:
-        magnitudes = {} if noise is None else self._magnitudes.of(feeds)
+        magnitudes = KeptSizes() if noise is None else self._magnitudes.of(feeds)
         return OracleRun(self._weights, self._planners, noise, magnitudes)
 
     def _table(self, name: str, value: Any) -> Any:  # noqa: ANN401
