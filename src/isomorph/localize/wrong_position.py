@@ -19,6 +19,7 @@ from isomorph.match.value_match import rearrangements
 if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.localize.fault_search import Search
+    from isomorph.match.topology import Topology
 
 _RESHAPING = RESHAPES | {
     *("QuantizeLinear", "DequantizeLinear", "Cast", "Transpose", "Expand", "Tile")
@@ -182,7 +183,8 @@ def _reshaped(search: Search, names: Sequence[str]) -> Iterator[Substitution]:
 def _passed_otherwise(search: Search, names: Sequence[str]) -> Iterator[Substitution]:
     """Yield what the same operator passes on in the reference: something computed from this.
 
-    A tensor is right, but what should have been done to it before it was expanded was not.
+    A tensor is right, but what should have been done to it before it was expanded was not. Where
+    the candidate does it, with another constant or elsewhere, that node is the one to try.
     """
     makers, reference = search.candidate.topology.maker, search.reference
     for tensor in names:
@@ -198,8 +200,27 @@ def _passed_otherwise(search: Search, names: Sequence[str]) -> Iterator[Substitu
                 other = reference.values[ref]
                 same_form = other.shape == value.shape and other.dtype.kind == value.dtype.kind
                 same_op = reference.topology.maker[ref].op == maker.op
-                if same_form and same_op and reference.prints[ref] != reference.prints[pair[0]]:
+                moved = reference.prints[ref] != reference.prints[pair[0]]
+                if same_form and same_op and moved and not _done(search, tensor, ref):
                     yield unreshaped(reference, tensor, ref)
+
+
+def _done(search: Search, tensor: str, ref: str) -> bool:
+    """Whether the candidate computes just before or behind a tensor as the reference before it."""
+    topology = search.candidate.topology
+    before = _computed_by(search.reference.topology, ref)
+    near = {node.op for node in topology.readers.get(tensor, ())}
+    return bool(before & (near | _computed_by(topology, tensor)))
+
+
+def _computed_by(topology: Topology, tensor: str) -> set[str]:
+    """Return the operators that compute what is passed on to a tensor."""
+    node = topology.maker.get(tensor)
+    if node is None:
+        return set()
+    if node.op not in _RESHAPING:
+        return {node.op}
+    return {op for name in topology.sources(node) for op in _computed_by(topology, name)}
 
 
 def _doubled(search: Search, names: Sequence[str]) -> Iterator[Substitution]:
