@@ -119,7 +119,7 @@ def test_the_report_goes_to_the_file_that_was_named(answers, tmp_path, capsys):
     target = tmp_path / "r.json"
     assert main(["check", "a", "b", "--format", "json", "--output", str(target)]) == 1
     assert '"verdict": "divergent"' in target.read_text()
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr().out == f"DIVERGENT  because\nwritten to {target}\n"
 
 
 @pytest.mark.parametrize(
