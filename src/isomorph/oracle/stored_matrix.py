@@ -77,7 +77,7 @@ class StoredMatrix:
         ]
 
     def prepare(self, operands: Sequence[Array]) -> None:
-        """Compute the products with all of these at once; ``product`` then returns them."""
+        """Compute the products with all of these at once; ``product`` then returns each once."""
         self._prepared = list(zip(operands, self.products(operands), strict=True))
 
     def multiplies(self, a: Any) -> bool:  # noqa: ANN401
@@ -87,8 +87,10 @@ class StoredMatrix:
 
     def product(self, a: Array) -> Array:
         """``a @ self``, in float64."""
-        for operand, found in self._prepared:
+        for place, (operand, found) in enumerate(self._prepared):
             if operand is a:
+                # Draws that were fed one array have a product each: a kernel may add to it.
+                del self._prepared[place]
                 return found
         return self._multiplied(_rows(a)).reshape(*a.shape[:-1], self.shape[1])
 

@@ -93,10 +93,20 @@ def test_several_operands_are_multiplied_in_one_pass(monkeypatch):
         matrix.product(operands[0].copy())  # equal numbers are another operand
 
 
-def test_what_was_prepared_for_the_transposed_matrix_is_found_there():
+def test_what_was_prepared_for_the_transposed_matrix_is_found_there(monkeypatch):
     matrix, a = StoredMatrix(STORED["by rows"]), drawn(4, 130, dtype=np.float64)
+    expected = matrix.T.product(a)
     matrix.T.prepare([a])
-    assert matrix.T.product(a) is matrix.T.product(a)
+    monkeypatch.setattr(StoredMatrix, "_multiplied", None)
+    np.testing.assert_allclose(matrix.T.product(a), expected, rtol=1e-12)
+
+
+def test_draws_that_share_an_operand_have_a_product_each():
+    matrix, a = StoredMatrix(STORED["by rows"]), drawn(4, 70, dtype=np.float64)
+    matrix.prepare([a, a])
+    first, second = matrix.product(a), matrix.product(a)
+    assert np.array_equal(first, second)
+    assert not np.shares_memory(first, second)
 
 
 def test_it_multiplies_rows_of_float64_of_its_height():

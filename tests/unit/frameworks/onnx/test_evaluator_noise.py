@@ -309,6 +309,18 @@ def test_draws_multiply_a_large_weight_in_one_pass_as_each_alone_does(name, kind
     assert len({each.tobytes() for each in together}) == 3
 
 
+def test_draws_that_are_fed_one_array_of_float64_do_not_add_to_one_product(monkeypatch):
+    monkeypatch.setattr(stored_matrix, "LARGE", 1)
+    monkeypatch.setattr(weights, "LIFTED_WEIGHT_BYTES", 1)
+    w, x = np.random.default_rng(1).standard_normal((50, 8)).astype(np.float32), np.float64(X)
+    stored = {"t": np.ascontiguousarray(w.T), "b": np.full(8, 3.0, np.float32)}
+    evaluator = opened([PRODUCTS["Gemm, transposed"]], stored)
+    plain = evaluator.run({"x": x}, ["y"])["y"]
+    noises, keeps = [Noise(seed=seed) for seed in range(3)], [lambda _, value: value] * 3
+    for found in evaluator.run_draws({"x": x}, ["y"], noises, keeps):
+        np.testing.assert_allclose(found["y"], plain, rtol=1e-13)
+
+
 def test_a_weight_that_a_draw_disturbs_is_its_own(monkeypatch):
     w = np.random.default_rng(1).standard_normal((50, 8)).astype(np.float32)
     monkeypatch.setattr(stored_matrix, "LARGE", 1)
