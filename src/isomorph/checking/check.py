@@ -28,7 +28,7 @@ from isomorph.checking.locate import confirmed, weight_outcome, weights_decide
 from isomorph.checking.prepare import PreparedPair, prepare_pair
 from isomorph.checking.proof_beside import ProofBeside
 from isomorph.checking.report import final_report, logged_check
-from isomorph.checking.run_time_loss import run_time_loss
+from isomorph.checking.run_time_loss import optimized_run_loss, run_time_loss
 from isomorph.checking.sample_phases import (
     add_comparison,
     add_failures,
@@ -258,6 +258,8 @@ class _PairCheck:
             log.add(loss.outcome)
             comparison = loss.comparison or comparison
         add_comparison(log, comparison, earlier.outputs)
+        if log.options.look_into_loss:
+            log.add(optimized_run_loss(sides[1], [pair.candidate for pair in earlier.outputs]))
         self.proof.note(sides[0].feeds, comparison.divergences)
         if plan is not None:
             plan.add(sample, comparison, sides)

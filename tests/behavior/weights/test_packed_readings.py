@@ -132,9 +132,22 @@ READINGS = [
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_dequantized_in_blocks_is_degraded(kind):
-    report = isomorph.check(*pair(kind), in_process=True)
+    settings = {"candidate.qdq_accuracy_level": "0"}
+    report = isomorph.check(*pair(kind), in_process=True, settings=settings)
     assert report.verdict is Verdict.DEGRADED
     assert not report.findings
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_runtime_that_quantizes_their_activations_is_named(kind):
+    report = isomorph.check(*pair(kind), in_process=True)
+    assert report.verdict is Verdict.DEGRADED
+    for found in report.findings:  # a CPU without such kernels stays in float
+        assert (found.code, found.nodes) == ("ACTIVATIONS_QUANTIZED", ("first", "second"))
+        assert "qdq_accuracy_level=0" in found.fix
+    (output,) = report.outputs
+    off = output.execution_candidate.distance.max_abs
+    assert bool(report.findings) == (off > 1e-5)
 
 
 def test_a_table_in_blocks_is_degraded():
