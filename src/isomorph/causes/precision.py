@@ -11,7 +11,8 @@ import numpy as np
 
 from isomorph.core.fault_context import Certainty, Detail, Diagnosis, FaultContext, FaultSite
 from isomorph.core.patch import Patch, SetAttribute
-from isomorph.core.report import Experiment
+from isomorph.core.report import Experiment, Fact
+from isomorph.diagnose.cut_constants import CutConstant, cut_constants
 from isomorph.diagnose.experiments import restore_experiment
 from isomorph.diagnose.narrow_float import FLOATS, cut_off, narrowed
 from isomorph.oracle.sizes import rms
@@ -42,6 +43,7 @@ class Precision:
         if context.execution is not None:
             yield from _as_run(context, context.execution)
             return
+        yield from map(_cut, cut_constants(context))
         narrow = [
             spec.dtype
             for node in context.nodes
@@ -63,6 +65,20 @@ class Precision:
             fix="keep this tensor in float32",
             about=frozenset({str(narrow[0]), *((Detail.OVERFLOW,) if overflow else ())}),
         )
+
+
+def _cut(found: CutConstant) -> Diagnosis:
+    """A constant beyond the largest number of its type: no other number would be right."""
+    many = f"{found.count} of its numbers lie" if found.count > 1 else "one of its numbers lies"
+    return Diagnosis(
+        cause="precision",
+        certainty=Certainty.EVIDENT,
+        summary=f"constant {found.name!r} is cut off at {found.limit:.6g}, the largest number of "
+        f"{found.dtype}: {many} beyond, up to {found.largest:.3g}",
+        evidence={"type": found.dtype, "largest": found.largest, Fact.CONSTANT: found.name},
+        fix="keep the node in float32: isomorph convert --precision float16 finds which have to be",
+        about=frozenset({found.dtype, Detail.OVERFLOW}),
+    )
 
 
 def _raised(context: FaultContext, narrow: str) -> Experiment | None:

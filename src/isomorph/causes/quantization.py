@@ -14,7 +14,7 @@ from isomorph.core.report import Experiment, Fact
 from isomorph.core.stated_numbers import CLIPPED_SHARE
 from isomorph.diagnose import tensor_grids
 from isomorph.diagnose.experiments import restore_experiment
-from isomorph.diagnose.packed_weights import Reading, misread_weights
+from isomorph.diagnose.packed_weights import MisreadNode, misread_weights
 from isomorph.diagnose.rounding_ties import rounding_places, ties
 from isomorph.kernels.quantized import limits
 from isomorph.measure.precision import QUANTIZED_OPS
@@ -85,22 +85,23 @@ class Quantization:
             )
 
 
-def _misread(reading: Reading) -> Diagnosis:
+def _misread(found: MisreadNode) -> Diagnosis:
     """What packed weights are that no rounding of the reference's gives."""
-    named = f"packed weights of {reading.node.name!r}"
+    node, reading = found.node, found.reading
+    named = f"packed weights of {node.name!r}"
     if reading.right is None:
         return Diagnosis(
             cause="quantization",
             certainty=Certainty.CONFIRMED,
             summary=f"the {named} are no rounding of the reference's",
-            node=reading.node.name,
+            node=node.name,
             fix="quantize the reference's weight again",
         )
     return Diagnosis(
         cause="quantization",
         certainty=Certainty.EVIDENT,
         summary=f"{reading.words} in the {named}: read otherwise, they are the reference's",
-        node=reading.node.name,
+        node=node.name,
         fix=reading.fix,
         about=frozenset({reading.right}),
     )

@@ -28,7 +28,7 @@ from isomorph.checking.locate import confirmed, weight_outcome, weights_decide
 from isomorph.checking.prepare import PreparedPair, prepare_pair
 from isomorph.checking.proof_beside import ProofBeside
 from isomorph.checking.report import final_report, logged_check
-from isomorph.checking.run_time_loss import run_time_loss
+from isomorph.checking.run_time_loss import optimized_run_loss, run_time_loss
 from isomorph.checking.sample_phases import (
     add_comparison,
     add_failures,
@@ -114,6 +114,8 @@ class _Earlier:
     """Whether faults were searched for at a second step of decoding."""
     probed: Probed | None = None
     experiment: ConstantExperiment | None = None
+    run_loss: Outcome = field(default_factory=Outcome)
+    """Nodes whose activations the candidate's runtime quantizes; no fault at them is explained."""
     first_step: _Compared | None = None
     """Of decoding; it is described in detail unless faults are located at another step."""
 
@@ -258,6 +260,9 @@ class _PairCheck:
             log.add(loss.outcome)
             comparison = loss.comparison or comparison
         add_comparison(log, comparison, earlier.outputs)
+        if log.options.look_into_loss and not earlier.run_loss.findings:
+            names = [pair.candidate for pair in earlier.outputs]
+            earlier = replace(earlier, run_loss=optimized_run_loss(sides[1], names))
         self.proof.note(sides[0].feeds, comparison.divergences)
         if plan is not None:
             plan.add(sample, comparison, sides)
@@ -366,6 +371,7 @@ class _PairCheck:
         )
         log.add(Outcome(findings=tuple(signature)))
         log.add(run_time_loss(left, right, log.summary.divergences.values()))
+        log.add(earlier.run_loss)
         report = final_report(
             log,
             self.collectors,

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from isomorph import registry
 from isomorph.checking.verdict import Outcome
 from isomorph.core.divergence import Verdict
+from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus
-from isomorph.measure.precision import lower_precision
+from isomorph.core.trace import Environment
+from isomorph.match.packed_readers import packed_readers
+from isomorph.measure.budget_check import judge
+from isomorph.measure.precision import QUANTIZED_OPS, lower_precision
 from isomorph.measure.run_time_quantizers import (
     ACCURACY_LEVEL,
     CODE,
@@ -16,12 +23,20 @@ from isomorph.measure.run_time_quantizers import (
     added_run_time_quantizers,
     run_time_quantizers,
 )
+from isomorph.measure.spread import FALSE_ALARM
+from isomorph.sessions.model_handle import completed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from isomorph.core.divergence import Divergence
     from isomorph.core.model import Graph, Node
+    from isomorph.core.trace import Array
+    from isomorph.measure.evaluated_model import EvaluatedModel
+    from isomorph.measure.spread import Spread
+
+_LEVEL = "qdq_accuracy_level"
+"""The setting of a runtime that keeps activations in float where it is 0."""
 
 
 def run_time_loss(reference: Graph, candidate: Graph, divergences: Iterable[Divergence]) -> Outcome:
@@ -47,6 +62,84 @@ def run_time_loss_alone(graph: Graph) -> Outcome:
     if not nodes:
         return Outcome()
     return Outcome(findings=(_finding(_sentence(nodes), nodes, FindingEffect.NONE),))
+
+
+def optimized_run_loss(candidate: EvaluatedModel, outputs: Sequence[str]) -> Outcome:
+    """Products for which the runtime quantizes activations: without that the run is exact.
+
+    The stored weights make the candidate one of lower precision, so that its loss hides this.
+    """
+    graph = candidate.model.graph
+    readers = [node for node in graph.nodes if node.name in packed_readers(graph)]
+    apart = [node for node in readers if node.op == "DequantizeLinear"]
+    if not apart or run_time_quantizers(graph) or len(apart) != _dequantizers(graph):
+        return Outcome()
+    spreads, oracle = candidate.rounding(), candidate.oracle_outputs()
+    runs = candidate.runtime_outputs()
+    if _within(runs, oracle, spreads, outputs) is not False:
+        return Outcome()
+    if not _within(_in_float(candidate, outputs), oracle, spreads, outputs):
+        return Outcome()
+    made = {node.outputs[0] for node in apart}
+    products = [node for node in graph.nodes if not made.isdisjoint(node.inputs)]
+    summary = (
+        f"the runtime fuses {_counted(products)} with weights in blocks, and quantizes their "
+        "activations to 8 bits, which no tensor shows; at accuracy level 0 the run is within "
+        "rounding"
+    )
+    finding = _finding(
+        summary, products, FindingEffect.REACHES_OUTPUT, node=products[0].name,
+        fix=f"--set candidate.{_LEVEL}=0; in a program, the session's "
+        "session.qdq_matmulnbits_accuracy_level",
+    )  # fmt: skip
+    return Outcome(findings=(finding,))
+
+
+def _in_float(candidate: EvaluatedModel, outputs: Sequence[str]) -> Mapping[str, Array] | None:
+    """The run without quantized activations; None where the runtime has no such setting."""
+    handle = candidate.handle
+    if handle is None or _LEVEL not in registry.runtime(handle.runtime).settings:
+        return None
+    settings = completed(handle.runtime, {**handle.settings, _LEVEL: "0"})
+    asked = Environment(runtime=handle.runtime, isolation=handle.host.isolation, settings=settings)
+    try:
+        session = handle.host.open(handle.model, asked)
+        found = session.run(candidate.feeds, list(outputs))
+        return {name: np.asarray(value) for name, value in found.items()}
+    except IsomorphError:
+        return None
+
+
+def _counted(nodes: Sequence[Node]) -> str:
+    first = repr(nodes[0].name)
+    return f"{len(nodes)} products, {first} first," if len(nodes) > 1 else first
+
+
+def _dequantizers(graph: Graph) -> int:
+    return sum(node.op in QUANTIZED_OPS for node in graph.nodes)
+
+
+def _within(
+    runs: Mapping[str, Array] | IsomorphError | None,
+    oracle: Mapping[str, Array] | IsomorphError,
+    spreads: Mapping[str, Spread] | IsomorphError,
+    outputs: Sequence[str],
+) -> bool | None:
+    """Whether a run is within the rounding of its oracle; None where that is not known."""
+    if runs is None or isinstance(runs, IsomorphError) or isinstance(oracle, IsomorphError):
+        return None
+    if isinstance(spreads, IsomorphError):
+        return None
+    parts = [
+        judge(
+            runs[name], oracle[name], spreads[name], dtype=str(runs[name].dtype), derivation="",
+            false_alarm=FALSE_ALARM,
+        )
+        for name in outputs
+        if name in runs and name in oracle and name in spreads
+        and runs[name].shape == oracle[name].shape
+    ]  # fmt: skip
+    return all(part.within for part in parts) if parts else None
 
 
 def _named(nodes: Sequence[Node], *, lossy: bool) -> list[Node]:

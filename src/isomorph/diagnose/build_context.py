@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from isomorph.core.errors import IsomorphError
 from isomorph.core.fault_context import FaultContext
 from isomorph.diagnose.patch_trial import PatchTrial
+from isomorph.measure.replaced_constants import ReplacedConstants
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph
@@ -114,7 +115,13 @@ def _matching_tensors(
 
 def _constant(matcher: ValueMatcher, graph: Graph, name: str) -> Array | None:
     side = matcher.reference if graph is matcher.reference.graph else matcher.candidate
+    stored, oracle = graph.constants.get(name), side.oracle
     try:
-        return side.fetched(name)
+        value = side.fetched(name)
+        packed = stored is not None and "int" in stored.dtype and value.dtype.kind == "f"
+        if packed and isinstance(oracle, ReplacedConstants):
+            # Real numbers stand in its place; how it is packed is what a cause asks for.
+            value = oracle.stored(name)
     except IsomorphError:
         return None
+    return value

@@ -62,8 +62,13 @@ def q_embed_layer_normalization(  # noqa: PLR0917
 def gather_block_quantized(
     call: Call, data: Array, indices: Array, scales: Array, zero_points: Array | None = None
 ) -> Array:
-    """Rows of a table that is stored in blocks, dequantized; an index out of range gives zeros."""
+    """Rows of a table that is stored in blocks, dequantized; an index out of range gives zeros.
+
+    Real numbers in the place of the table are these.
+    """
     given = call.attributes
+    if data.dtype.kind == "f":
+        return _taken(data, indices, int(given.get("gather_axis", 0)))
     bits, block = int(given.get("bits", 4)), int(given.get("block_size", 128))
     zeros: Array | float = 0.0
     if data.dtype == np.uint8:

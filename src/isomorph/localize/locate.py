@@ -51,12 +51,18 @@ def locate(
     candidate: EvaluatedModel,
     outputs: Sequence[tuple[str, str]],
     known: Sequence[Fault] = (),
+    *,
+    related: bool = False,
 ) -> Located:
-    """Capture every tensor of both models and search for faults, besides those that are known."""
+    """Capture every tensor of both models and search for faults, besides those that are known.
+
+    ``related``: their weights have been found to correspond, in whatever sizes they are stored.
+    """
     left, right = reference.model.graph, candidate.model.graph
     matcher = match_values(reference, candidate)
     # Weights that are packed into another width have other sizes.
-    odd = unrelated(left, right) if widths(left) == widths(right) else None
+    comparable = not related and widths(left) == widths(right)
+    odd = unrelated(left, right) if comparable else None
     if odd is not None:
         return Located(chain=FaultChain(faults=(), explained=True), matcher=matcher, unrelated=odd)
     chain = find_faults(matcher, outputs, known)

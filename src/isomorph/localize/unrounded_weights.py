@@ -17,7 +17,7 @@ from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.localize.locate import Located, locate
 from isomorph.match.blocked_origins import PackedOrigins
-from isomorph.match.blocked_weights import PRODUCT
+from isomorph.match.blocked_weights import PRODUCT, TABLE
 from isomorph.match.packed_readers import packed_readers
 from isomorph.match.rounded_weights import is_narrow, narrowed
 from isomorph.measure.compare import Comparison, Terms, compare
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from isomorph.measure.evaluated_model import EvaluatedModel
 
 _WIDE = "float32"
+_PLAIN = {PRODUCT: ("MatMul", 2), TABLE: ("Gather", 2)}
+"""What computes with real numbers in the place of packed ones, and how many inputs it reads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +114,7 @@ def compared_unrounded(
             for pair in comparison.bindings
             if pair.candidate in wrong
         ]
-        located = locate(reference, wide, pairs) if wrong else None
+        located = locate(reference, wide, pairs, related=bool(packed.found)) if wrong else None
     except (IsomorphError, ValueError):
         return None
     return UnroundedComparison(candidate=wide, wrong=wrong, located=located)
@@ -151,15 +153,18 @@ def _widened(candidate: EvaluatedModel, unfair: frozenset[str] = frozenset()) ->
         else node
         for node in graph.nodes
     )
-    wide = replace(graph, constants=constants, tensors=tensors, nodes=nodes)
+    grids = {node.inputs[0] for node in graph.nodes if node.name in packed}
+    quantization = tuple(each for each in graph.quantization if each.tensor not in grids)
+    wide = replace(
+        graph, constants=constants, tensors=tensors, nodes=nodes, quantization=quantization
+    )
     return replace(candidate, model=replace(candidate.model, graph=wide))
 
 
 def _as_plain(node: Node, *, whole: bool) -> Node:
     """The node as it reads real numbers, or all of it where it keeps its packed ones."""
-    product = node.op == PRODUCT
-    inputs = node.inputs if whole else node.inputs[: 2 if product else 1]
-    return replace(node, op="MatMul" if product else "Identity", inputs=inputs)
+    op, count = _PLAIN.get(node.op, ("Identity", 1))
+    return replace(node, op=op, inputs=node.inputs if whole else node.inputs[:count])
 
 
 def _with_weights(
@@ -173,7 +178,9 @@ def _with_weights(
         if stored.dtype.kind != "f":
             raise ValueError(name)
         values[name] = np.asarray(value, stored.dtype, order="C").reshape(stored.shape)
-    return _widened(candidate.evaluated_by(ReplacedConstants(oracle, values)), packed.missing)
+    return _widened(
+        candidate.evaluated_by(ReplacedConstants(oracle, values)), packed.missing | packed.misread
+    )
 
 
 def _unrounded(weights: ComparedWeights) -> Mapping[str, Array] | None:

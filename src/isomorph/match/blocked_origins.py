@@ -18,6 +18,7 @@ from isomorph.match.arranged_weights import agreeing_arrangements
 from isomorph.match.blocked_differences import compare_blocked
 from isomorph.match.blocked_weights import BlockedWeight, blocked_weights
 from isomorph.match.element_bounds import Source
+from isomorph.match.misread_weights import misread
 from isomorph.match.packed_readers import packed_readers
 from isomorph.match.rounded_weights import same_in_float32
 from isomorph.oracle.noise import unit_roundoff
@@ -35,17 +36,21 @@ class PackedOrigins:
 
     found: Mapping[str, Array] = field(default_factory=dict, repr=False)
     missing: frozenset[str] = frozenset()
+    misread: frozenset[str] = frozenset()
+    """Tensors of weights that are the reference's in another reading; they have what is read."""
 
 
 def blocked_origins(reference: Weights, candidate: Weights) -> PackedOrigins | None:
     """Return what the packed weights of products were rounded from.
 
-    A weight has none where its rounding is not fair, or where it may be that of two weights. None
+    A weight has none where its rounding is not fair, or where it may be that of two weights. One
+    that is read wrongly has those numbers that the wrong reading makes of the reference's. None
     where more is narrow than packed weights, or where they are too large to be kept.
     """
     packed = set(packed_readers(candidate.graph).values())
     found: dict[str, Array] = {}
     sources = _sources(reference) if packed else {}
+    misread_ones: set[str] = set()
     kept = 0
     for blocked in blocked_weights(candidate) if packed else ():
         name = blocked.fed
@@ -54,9 +59,34 @@ def blocked_origins(reference: Weights, candidate: Weights) -> PackedOrigins | N
             return None
         same_size = sources.get(blocked.weight.size, ())
         origin = _origin(blocked, reference, same_size) if name in packed else None
+        if origin is None and name in packed:
+            origin = _as_read(blocked, reference, same_size)
+            misread_ones |= set() if origin is None else {name}
         if origin is not None:
             found[name] = blocked.as_fed(origin)
-    return PackedOrigins(found=found, missing=frozenset(packed) - found.keys())
+    return PackedOrigins(
+        found=found, missing=frozenset(packed) - found.keys(), misread=frozenset(misread_ones)
+    )
+
+
+def _as_read(
+    blocked: BlockedWeight, side: Weights, sources: Sequence[StoredWeight]
+) -> Array | None:
+    """The numbers of a weight that is read wrongly: it is the reference's in another reading.
+
+    What is wrong with it is then all that its node differs by, and no rounding hides it.
+    """
+    values = [side.real(source) for source in sources]
+    shape = blocked.integers.shape
+    arranged = [
+        each
+        for value in values
+        if value is not None and value.ndim == 2
+        for each in (value, value.T)
+        if each.shape == shape
+    ]
+    reading = misread(blocked, arranged)
+    return None if reading is None else reading.unrounded
 
 
 def _sources(side: Weights) -> Mapping[int, list[StoredWeight]]:
@@ -106,6 +136,7 @@ def _scale_dtype(blocked: BlockedWeight) -> str:
 
 def _per_block(sizes: Array, blocked: BlockedWeight) -> Array:
     """The largest number of each block, at each of its elements."""
-    starts = np.arange(0, sizes.shape[1], blocked.block)
-    largest = np.maximum.reduceat(sizes, starts, axis=1)
-    return np.repeat(largest, blocked.block, axis=1)[:, : sizes.shape[1]]
+    axis, length = blocked.axis, sizes.shape[blocked.axis]
+    starts = np.arange(0, length, blocked.block)
+    largest = np.maximum.reduceat(sizes, starts, axis=axis)
+    return np.repeat(largest, blocked.block, axis=axis).take(np.arange(length), axis=axis)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -18,12 +18,15 @@ from isomorph.oracle.dtypes import HALVES
 from isomorph.oracle.noise import least_rounding, unit_roundoff
 
 if TYPE_CHECKING:
-    from isomorph.core.model import Node
+    from isomorph.core.model import Graph, Node
     from isomorph.core.trace import Array
     from isomorph.match.stored_weights import StoredWeight, Weights
 
 PRODUCT = "MatMulNBits"
 """The operator whose packed weights a run multiplies as the real numbers that they stand for."""
+
+TABLE = "GatherBlockQuantized"
+"""The operator that looks up rows of a packed table."""
 
 Store = Callable[["Array"], "Array"]
 """Makes the stored array out of real numbers in the shape of the weight."""
@@ -46,6 +49,8 @@ class BlockedWeight:
     scale_dtype: str
     block: int
     """How many neighbors have one scale."""
+    axis: int = 1
+    """The axis along which these lie."""
     fed: str = ""
     """The tensor that takes real numbers in their place; empty where none does."""
     as_fed: Store = field(default=lambda real: real, repr=False)
@@ -80,11 +85,8 @@ class BlockedWeight:
 def blocked_weights(side: Weights) -> Iterator[BlockedWeight]:
     """Every constant of a graph that is read in blocks."""
     for node in side.graph.nodes:
-        decode = _DECODERS.get(node.op)
-        if decode is not None and node.name in side.useful:
-            found = decode(side, node)
-            if found is not None:
-                yield found
+        if node.name in side.useful:
+            yield from blocked_in(side, node)
     for product in byte_products(side.graph):
         if product.scale and product.product.name in side.useful:
             weight = _scaled_behind(side, product)
@@ -92,7 +94,26 @@ def blocked_weights(side: Weights) -> Iterator[BlockedWeight]:
                 yield weight
 
 
-def _scaled_behind(side: Weights, product: ByteProduct) -> BlockedWeight | None:
+def blocked_in(side: ReadsConstants, node: Node) -> Iterator[BlockedWeight]:
+    """What a node reads in blocks, by the operator that it calls or stands for."""
+    word = node.native_op.rpartition("::")[2]
+    decode = _DECODERS.get(node.op) or _DECODERS.get(word)
+    found = decode(side, node) if decode is not None else None
+    if found is not None:
+        yield found
+
+
+class ReadsConstants(Protocol):
+    """What decoders need of the weights of a graph."""
+
+    @property
+    def graph(self) -> Graph: ...  # noqa: D102
+    def stored_array(self, name: str) -> Array | None: ...  # noqa: D102
+    def value(self, name: str) -> Array | None: ...  # noqa: D102
+    def constant(self, name: str) -> StoredWeight | None: ...  # noqa: D102
+
+
+def _scaled_behind(side: ReadsConstants, product: ByteProduct) -> BlockedWeight | None:
     """A matrix of bytes whose columns are scaled behind the product: a block is a row."""
     stored, scale = side.stored_array(product.stored), side.value(product.scale)
     weight = side.constant(product.stored)
@@ -122,7 +143,7 @@ def _scaled_behind(side: Weights, product: ByteProduct) -> BlockedWeight | None:
     )
 
 
-def _array(side: Weights, node: Node, place: int) -> Array | None:
+def _array(side: ReadsConstants, node: Node, place: int) -> Array | None:
     """A constant input of a node as it is stored, integers widened."""
     name = node.input(place)
     if name not in side.graph.constants:
@@ -149,12 +170,14 @@ def _absent(node: Node, place: int) -> bool:
     return place >= len(node.inputs) or not node.inputs[place]
 
 
-def _weight(side: Weights, node: Node, place: int, shape: tuple[int, ...]) -> StoredWeight | None:
+def _weight(
+    side: ReadsConstants, node: Node, place: int, shape: tuple[int, ...]
+) -> StoredWeight | None:
     found = side.constant(node.inputs[place])
     return None if found is None else replace(found, shape=shape, grid=None)
 
 
-def _dequantized(side: Weights, node: Node) -> BlockedWeight | None:
+def _dequantized(side: ReadsConstants, node: Node) -> BlockedWeight | None:
     """The operand of a DequantizeLinear with a block size."""
     stored, scales, zeros = (_array(side, node, place) for place in range(3))
     if stored is None or scales is None or scales.ndim != stored.ndim:
@@ -173,6 +196,7 @@ def _dequantized(side: Weights, node: Node) -> BlockedWeight | None:
     return BlockedWeight(
         weight=weight,
         block=block,
+        axis=axis,
         scale_dtype=side.graph.constants[node.inputs[1]].dtype,
         integers=stored.astype(np.int64),
         zeros=_spread(zeros, which, axis, stored.shape, 0),
@@ -221,7 +245,7 @@ def packed_product(node: Node, read: Callable[[int], Array | None]) -> PackedPro
     )
 
 
-def _product(side: Weights, node: Node) -> BlockedWeight | None:
+def _product(side: ReadsConstants, node: Node) -> BlockedWeight | None:
     """The packed operand of a MatMulNBits, as the matrix of its rows N and columns K."""
     found = packed_product(node, lambda place: _array(side, node, place))
     if found is None:
@@ -251,7 +275,7 @@ def _product(side: Weights, node: Node) -> BlockedWeight | None:
     )
 
 
-def _table(side: Weights, node: Node) -> BlockedWeight | None:
+def _table(side: ReadsConstants, node: Node) -> BlockedWeight | None:
     """The table of a GatherBlockQuantized."""
     given = node.attributes
     bits, block = int(given.get("bits", 4)), int(given.get("block_size", 128) or 0)
@@ -273,12 +297,14 @@ def _table(side: Weights, node: Node) -> BlockedWeight | None:
     return BlockedWeight(
         weight=weight,
         block=block,
+        axis=axis,
         scale_dtype=side.graph.constants[node.inputs[2]].dtype,
         integers=fields.astype(np.int64),
         zeros=_spread(zeros, which, axis, fields.shape, 2 ** (bits - 1) if packed else 0),
         steps=_spread(scales, which, axis, fields.shape, 0),
         ends=(0, 2**bits - 1) if packed else ends,
         pack=(lambda whole: _packed(whole, bits)) if packed else (lambda whole: whole),
+        fed=node.inputs[0],
     )
 
 
@@ -298,8 +324,9 @@ def _packed(fields: Array, bits: int) -> Array:
     return np.asarray(groups @ (1 << (bits * np.arange(each)))).astype(np.uint8)
 
 
-_DECODERS: Mapping[str, Callable[[Weights, Node], BlockedWeight | None]] = {
+_DECODERS: Mapping[str, Callable[[ReadsConstants, Node], BlockedWeight | None]] = {
     "DequantizeLinear": _dequantized,
+    "torchao.dequantize_affine.default": _dequantized,
     PRODUCT: _product,
-    "GatherBlockQuantized": _table,
+    TABLE: _table,
 }

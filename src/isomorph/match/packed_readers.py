@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isomorph.core.graph_facts import once_per_graph
-from isomorph.match.blocked_weights import PRODUCT, block_along
+from isomorph.match.blocked_weights import PRODUCT, TABLE, block_along
 from isomorph.match.byte_products import byte_products
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def packed_readers(graph: Graph) -> Mapping[str, str]:
     """Return the tensor that takes real numbers, by the node that reads the packed ones.
 
-    A product of packed weights takes them as its constant, every other node as its result. A
-    product may quantize its other factor when it runs: that moves runs, and no graph.
+    A product of packed weights and a packed table take them as their constant, every other node as
+    its result. A product may quantize its other factor when it runs: that moves runs, and no graph.
     """
     found = {node.name: fed for node in graph.nodes if (fed := _taken(graph, node))}
     found.update(
@@ -31,6 +31,8 @@ def packed_readers(graph: Graph) -> Mapping[str, str]:
 def _taken(graph: Graph, node: Node) -> str:
     if node.op == PRODUCT:
         return node.inputs[1]
+    if node.op == TABLE:
+        return node.inputs[0] if node.inputs[0] in graph.constants else ""
     stored = graph.constants.get(node.input(0)) if node.op == "DequantizeLinear" else None
     in_blocks = stored is not None and block_along(node, len(stored.shape))[1] > 0
     return node.outputs[0] if in_blocks else ""

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 QUANTIZED_OPS = frozenset(
     {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "ConvInteger",
      "QLinearConv", "QLinearMatMul", "DynamicQuantizeLSTM", "DynamicQuantizeMatMul",
-     "MatMulIntegerToFloat", "QGemm", "QAttention", "MatMulNBits", "FakeQuant"}
+     "MatMulIntegerToFloat", "QGemm", "QAttention", "MatMulNBits",
+     "GatherBlockQuantized", "FakeQuant"}
 )  # fmt: skip
 _QUANTIZED = frozenset({"quantized"})
 OF_SHAPES = ("Shape", "Size")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from isomorph.core.protocols import Session
-    from isomorph.core.trace import Arrays, Noise
+    from isomorph.core.trace import Array, Arrays, Noise
 
 
 class ReplacedConstants:
@@ -20,6 +22,10 @@ class ReplacedConstants:
     def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
         """As the session itself."""
         return self.session.run({**self._constants, **feeds}, fetch, noise=noise)
+
+    def stored(self, name: str) -> Array:
+        """A constant as it is stored, whatever replaces it."""
+        return np.asarray(self.session.run({}, [name])[name])
 
     def close(self) -> None:
         """Let go of what the session holds."""

@@ -22,9 +22,12 @@ DEFAULTS: Mapping[str, str] = {
     "custom_ops": "",
     "name_optimizers": "no",
     "log_about": "",
+    "qdq_accuracy_level": "",
 }
 
 _SPINNING = "session.intra_op.allow_spinning"
+_ACCURACY = "session.qdq_matmulnbits_accuracy_level"
+"""Of products that the optimizer fuses with weights which DequantizeLinear reads in blocks."""
 
 LEVELS = {
     "none": "ORT_DISABLE_ALL",
@@ -82,6 +85,8 @@ def settings_of(words: Mapping[str, str], threads: int | None, ort: Any) -> Sett
         raise unknown("onnxruntime", "optimization level", whole["optimization"], tuple(LEVELS))
     for flag in ("deterministic", "name_optimizers"):
         chosen("onnxruntime", whole, flag, ("yes", "no"))
+    if whole["qdq_accuracy_level"]:
+        chosen("onnxruntime", whole, "qdq_accuracy_level", ("0", "1", "2", "3", "4"))
     if whole["custom_ops"] and not Path(whole["custom_ops"]).is_file():
         raise UsageError("BAD_SETTING", "there is no custom-op library", file=whole["custom_ops"])
     return Settings(
@@ -113,6 +118,8 @@ def session_options(ort: Any, settings: Settings) -> Any:  # noqa: ANN401
     options.use_deterministic_compute = settings.deterministic
     # Threads that spin while they wait for the next run take the time of what computes meanwhile.
     options.add_session_config_entry(_SPINNING, "0")
+    if settings.words["qdq_accuracy_level"]:
+        options.add_session_config_entry(_ACCURACY, settings.words["qdq_accuracy_level"])
     if settings.threads is not None:
         options.intra_op_num_threads = settings.threads
         options.inter_op_num_threads = 1

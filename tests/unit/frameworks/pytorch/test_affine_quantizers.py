@@ -43,10 +43,10 @@ def parameters(kind, block, *, wide, low=-8, high=7, **more):
 @pytest.mark.parametrize("kind", ["SYMMETRIC", "SYMMETRIC_NO_CLIPPING_ERR", "ASYMMETRIC"])
 @pytest.mark.parametrize("keepdim", [False, True])
 def test_parameters(kind, block, keepdim):
-    own, theirs = (
+    own, expected = (
         parameters(kind, block, wide=wide, keepdim=keepdim, eps=1e-7) for wide in (True, False)
     )
-    for one, other in zip(own, theirs, strict=True):
+    for one, other in zip(own, expected, strict=True):
         assert one.shape == other.shape
         np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-6)
 
@@ -69,7 +69,7 @@ def test_onto_the_grid_and_off_it(kind, block):
         "quant_min": -8,
         "quant_max": 7,
     }
-    theirs = OPS.quantize_affine(X, block, scale, zero, torch.int8, -8, 7)
+    expected = OPS.quantize_affine(X, block, scale, zero, torch.int8, -8, 7)
     own = AFFINE["torchao.quantize_affine"](
         given(OPS.quantize_affine, input=X.double(), output_dtype=torch.int8,
               **{**stated, "scale": scale.double()}), NO_NOISE,
@@ -78,14 +78,14 @@ def test_onto_the_grid_and_off_it(kind, block):
     # The largest number of a symmetric block lies between two integers.
     real = X.reshape(6, -1) / dequantized_ones(block, scale, zero)
     ties = np.abs(np.abs(real.numpy() % 1.0) - 0.5) < 1e-5
-    assert np.all((own == theirs).numpy() | ties)
+    assert np.all((own == expected).numpy() | ties)
     assert np.mean(ties) < 0.2
     for wide in (torch.float32, torch.float64):
         real = AFFINE["torchao.dequantize_affine"](
-            given(OPS.dequantize_affine, input=theirs, input_dtype=torch.int8,
+            given(OPS.dequantize_affine, input=expected, input_dtype=torch.int8,
                   **{**stated, "scale": scale.to(wide)}), NO_NOISE,
         )  # fmt: skip
-        expected = OPS.dequantize_affine(theirs, block, scale, zero, torch.int8, -8, 7)
+        expected = OPS.dequantize_affine(expected, block, scale, zero, torch.int8, -8, 7)
         assert real.dtype == wide
         np.testing.assert_allclose(real.numpy(), expected.numpy(), rtol=1e-6)
 
