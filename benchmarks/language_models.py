@@ -121,7 +121,8 @@ def planted(files: Files, fault: PlantedFault, folder: Path) -> Found:
         fault=fault.name,
         form=fault.form,
         verdict=report["verdict"],
-        detected=report["verdict"] == fault.verdict,
+        detected=report["verdict"] == fault.verdict
+        and (fault.verdict == "divergent" or bool(at_fault)),
         located=bool(at_fault),
         explained=bool(right),
         node=shown["node"],

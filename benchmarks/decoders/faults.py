@@ -15,7 +15,10 @@ from decoders.edited_graph import EditedGraph
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlantedFault:
-    """One change of one form; ``causes`` are the answers that describe it."""
+    """One change of one form; ``causes`` are the answers that describe it.
+
+    What no run can show is ``equivalent``, with a finding that names the node.
+    """
 
     name: str
     plant: Callable[[EditedGraph], None]
@@ -59,7 +62,7 @@ FAULTS = (
     _fault("attention scale", floats.attention_scale, "attribute", "weight"),
     _fault("softcap", floats.softcap, "missing_op"),
     _fault("softmax axis", floats.softmax_axis, "attribute"),
-    _fault("epsilon of one layer", floats.epsilon, "attribute"),
+    _fault("epsilon of one layer", floats.epsilon, "attribute", verdict="equivalent"),
     _fault("stale tied embedding", floats.stale_tied_embedding, "weight"),
     _fault("cache short by one", floats.short_cache, "missing_op", "attribute", "shape"),
     _fault("keys and values swapped", floats.swapped_parts, "layout"),

@@ -58,9 +58,10 @@ def test_a_fault_below_rounding_is_found_and_fails_only_in_strict_mode(pair):
     calm = isomorph.check(pair / "net.onnx", path, inputs=pair / "inputs.npz")
     assert (calm.verdict, calm.exit_code) == ("equivalent", 0)
     hidden = [finding for finding in calm.findings if finding.code == "BELOW_ROUNDING"]
-    assert hidden
-    (named,) = {tuple(finding.evidence["unlike"]) for finding in hidden}
-    assert len(named) == 1, "nothing else was changed"
+    located = [finding for finding in hidden if finding.node is not None]
+    assert [finding.cause for finding in located] == ["attribute"]
+    (named,) = {tuple(finding.evidence["unlike"]) for finding in hidden if finding.node is None}
+    assert named == (located[0].node,), "nothing else was changed"
     strict = isomorph.check(
         pair / "net.onnx",
         path,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from isomorph.checking.collect import Collectors
 from isomorph.checking.compare import (
     LossStudy,
+    compared_sample,
     comparison_terms,
     declared_order,
     study_loss,
@@ -49,6 +50,7 @@ from isomorph.checking.unreached import (
 from isomorph.checking.verdict import Claim, Outcome, known_to_differ
 from isomorph.core.cost import phase
 from isomorph.core.coverage import InputKind
+from isomorph.core.decoding_limits import FULL_STEPS
 from isomorph.core.divergence import Verdict
 from isomorph.core.model import OutputOrder
 from isomorph.diagnose.weight_proof import WeightProof
@@ -58,7 +60,7 @@ from isomorph.localize.weight_effect import ConstantExperiment
 from isomorph.localize.weight_findings import ComparedWeights
 from isomorph.match.binding import check_budget_names, check_layout_names
 from isomorph.measure import findings as output_findings
-from isomorph.measure.compare import Comparison, Terms, compare
+from isomorph.measure.compare import Comparison, Terms
 from isomorph.measure.size_findings import Sized
 
 if TYPE_CHECKING:
@@ -250,7 +252,9 @@ class _PairCheck:
                 search=log.options.locate and not earlier.located,
                 by_weight=(lambda: proof.holds) if weights_decide(log.options) else None,
             )
-            comparison = compare(*sides, earlier.outputs, terms)
+            decoded = sample.kind is InputKind.DECODED and not log.options.strict
+            later = decoded and len(log.samples) > FULL_STEPS
+            comparison = compared_sample(sides, earlier.outputs, terms, later=later)
         comparison, found = confirmed(sides, comparison, earlier.outputs, terms)
         if log.options.look_into_loss:
             with phase("study of the loss"):

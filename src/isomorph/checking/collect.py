@@ -11,6 +11,7 @@ from isomorph.measure.worst_sample import Worst
 
 if TYPE_CHECKING:
     from isomorph.checking.config import CheckConfig
+    from isomorph.checking.verdict import Outcome
     from isomorph.inputs.feeds import Sample
     from isomorph.localize.fault import Fault
     from isomorph.localize.locate import Located
@@ -26,6 +27,8 @@ class Collectors:
     aligner: Aligner
     profile: ProfileCollector
     known_faults: list[Fault] = field(default_factory=list)
+    below_rounding: list[Outcome] = field(default_factory=list)
+    """What the search for nodes found that differ by less than rounding shows; done once."""
 
     @classmethod
     def of(cls, options: CheckConfig) -> Collectors:

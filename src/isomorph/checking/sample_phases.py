@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from isomorph.checking.below_rounding import differs_below_rounding, nodes_below_rounding
 from isomorph.checking.collect import Collectors
 from isomorph.checking.compare import (
     comparison_outcome,
@@ -86,6 +87,10 @@ def locate_once(
             explained=explained, hidden=hidden, known=collectors.known_faults,
         )  # fmt: skip
     if location is None:
+        if not collectors.below_rounding and differs_below_rounding(comparison):
+            with phase("locate"):
+                collectors.below_rounding.append(nodes_below_rounding(sides, comparison))
+            log.add(collectors.below_rounding[0])
         return False
     from isomorph.checking.diagnose import diagnose
 

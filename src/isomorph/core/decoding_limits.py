@@ -15,3 +15,8 @@ GENERATED_POSITIONS = 4
 TOP_K = 5
 """The largest logits whose tokens are compared beside the largest one; the report shows the share
 that agrees, and no verdict depends on it."""
+
+FULL_STEPS = 2
+"""Steps that are compared in every respect: the prompt, and the first step on its caches. Beyond:
+where rounding explains everything, re-rounded constants are not drawn, so that what is smaller than
+rounding is not noted there. With ``--strict`` all steps are."""

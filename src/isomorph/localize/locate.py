@@ -16,6 +16,7 @@ from isomorph.localize.unrelated_models import unrelated
 from isomorph.localize.value_matcher import match_captures
 from isomorph.match.dequantized_graph import dequantized
 from isomorph.match.tensor_capture import TensorCapture
+from isomorph.measure.comparand import unmatched_constants
 from isomorph.measure.precision import lower_precision, narrow_constants, quantized, widths
 
 if TYPE_CHECKING:
@@ -73,6 +74,24 @@ def locate(
         if found.faults:
             return Located(chain=found, matcher=exact)
     return Located(chain=chain, matcher=matcher)
+
+
+def locate_below_rounding(
+    reference: EvaluatedModel, candidate: EvaluatedModel, outputs: Sequence[tuple[str, str]]
+) -> Located:
+    """Search for faults that are smaller than rounding: only constants may be rounded again."""
+    graphs = reference.model.graph, candidate.model.graph
+    captures = [
+        _capture(
+            side,
+            side.oracle(),
+            Noise(seed=side.seed, constants=unmatched_constants(own, other), attributes=True),
+        )
+        for side, own, other in zip((reference, candidate), graphs, graphs[::-1], strict=True)
+    ]
+    apart = reference.isolated and candidate.isolated
+    matcher = match_captures(*captures, apart=apart, same_axes=_same_axes(reference, candidate))
+    return Located(chain=find_faults(matcher, outputs), matcher=matcher)
 
 
 def match_values(
