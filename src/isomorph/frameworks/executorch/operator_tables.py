@@ -14,6 +14,17 @@ def _custom(native: str) -> str | None:
 
 
 TABLES = OperatorTables(
+    own_options=True,
+    option_values={"approximate": ("none", "tanh"), "rounding_mode": ("floor", "trunc")},
+    option_names={
+        "strides": ("stride_height", "stride_width"),
+        "dilations": ("dilation_height", "dilation_width"),
+        "kernel_shape": ("kernel_height", "kernel_width"),
+        "pads": ("padding_top", "padding_left", "padding_bottom", "padding_right"),
+        "group": ("groups",),
+        "constant_value": ("padding_value",),
+        "perm": ("perm", "dims"),
+    },
     linear_inputs={"aten::addmm.out": (1, 2, 0), "xnnpack::XNNFullyConnected": (0, 1, 2)},
     implied_constants={
         "aten::rsqrt.out": (-0.5, 0.5),
