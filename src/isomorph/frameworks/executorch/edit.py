@@ -89,7 +89,7 @@ def _quantized(tensor: PteTensor, grid: PteGrid, real: Array) -> Array:
     width = spread(grid.scale, real.shape, grid.axis, grid.block)
     low, high = limits(tensor.dtype if tensor.bits == 8 else "int4") or (0, 0)
     zero = spread(grid.zero_point, real.shape, grid.axis)
-    return np.clip(np.rint(real / width) + zero, low, high)
+    return np.asarray(np.clip(np.rint(real / width) + zero, low, high))
 
 
 def _bytes(tensor: PteTensor, array: Array) -> bytes:

@@ -177,7 +177,7 @@ class _Opening:
             PteNode(
                 name=name,
                 op=op,
-                native_op=f"xnnpack::{word}",
+                native_op=f"xnnpack.{word}",
                 inputs=tuple(inputs),
                 outputs=tuple(outputs),
                 attributes=attributes,
@@ -316,7 +316,7 @@ def _layout(name: str, given: str, made: str, order: tuple[int, ...]) -> PteNode
     return PteNode(
         name=name,
         op="Identity" if plain else "Transpose",
-        native_op="xnnpack::Boundary" if plain else "xnnpack::Layout",
+        native_op="xnnpack.Boundary" if plain else "xnnpack.Layout",
         inputs=(given,),
         outputs=(made,),
         attributes={} if plain else {"perm": order},
