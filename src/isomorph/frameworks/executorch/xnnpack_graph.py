@@ -173,6 +173,8 @@ class _Opening:
                 self._remember(name, label, [("f", clamp.where(index))])
         while inputs and not inputs[-1]:
             inputs.pop()
+        if word == "XNNConvert":
+            op = self._conversion(inputs[0], outputs[0])
         self._nodes.append(
             PteNode(
                 name=name,
@@ -184,6 +186,13 @@ class _Opening:
                 handle=node.integer(2, "I"),
             )
         )
+
+    def _conversion(self, given: str, made: str) -> str:
+        """What a conversion is: onto a grid, off it, or to another type."""
+        if self._tensors[made].grid is not None or self._tensors[made].dynamic:
+            return "QuantizeLinear"
+        held = self._tensors.get(given)
+        return "Cast" if held is None or held.grid is None else "DequantizeLinear"
 
     def _remember(self, node: str, label: str, found: Sequence[tuple[str, int | None]]) -> None:
         places = tuple((form, self._start + at) for form, at in found if at is not None)
