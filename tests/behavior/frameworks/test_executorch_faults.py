@@ -107,7 +107,7 @@ def checked(reference, module, folder, *, xnnpack):
     return isomorph.check(reference, path, inputs={"x": X.numpy()}, in_process=True)
 
 
-def guilty(report):
+def named(report):
     return [each for each in report.findings if each.code == "GUILTY_NODE"]
 
 
@@ -115,7 +115,7 @@ def guilty(report):
 def test_a_faithful_program_is_equivalent(reference, tmp_path, xnnpack):
     report = checked(reference, made(), tmp_path, xnnpack=xnnpack)
     assert report.verdict == "equivalent"
-    assert not guilty(report)
+    assert not named(report)
 
 
 @pytest.mark.parametrize("xnnpack", [False, True], ids=["portable", "xnnpack"])
@@ -124,7 +124,7 @@ def test_a_planted_fault_is_named(reference, tmp_path, fault, xnnpack):
     edit, nodes, cause = FAULTS[fault]
     report = checked(reference, made(edit), tmp_path, xnnpack=xnnpack)
     assert report.verdict == "divergent"
-    first = guilty(report)[0]
+    first = named(report)[0]
     assert nodes[xnnpack] in first.node
     assert first.cause == cause
 
@@ -144,7 +144,7 @@ def test_the_node_behind_what_is_missing_or_folded_is_named(
 ):
     report = checked(reference, made(edit), tmp_path, xnnpack=xnnpack)
     assert report.verdict == "divergent"
-    assert node[xnnpack] in guilty(report)[0].node
+    assert node[xnnpack] in named(report)[0].node
 
 
 class Small(nn.Module):
@@ -180,7 +180,7 @@ def _spoiled(program, change):
     ],
     ids=["faithful", "fine scale", "coarse scale", "zero point"],
 )
-def test_a_wrong_grid_is_told_from_the_loss_of_eight_bits(tmp_path, change, verdict):
+def test_a_wrong_grid_is_no_loss_of_eight_bits(tmp_path, change, verdict):
     torch.manual_seed(1)
     module, draw = Small().eval(), torch.Generator().manual_seed(2)
     samples = [(torch.randn(2, 3, 8, 8, generator=draw),) for _ in range(8)]
