@@ -1,31 +1,35 @@
-"""A crop by negative padding is lowered without a word and fails when it runs.
+"""A crop by negative padding is lowered without a word, and ExecuTorch fails when it runs."""
 
-executorch 1.5.1, torch 2.13.0: `aten::constant_pad_nd.out` refuses negative widths, which PyTorch
-defines as cutting off.
-"""
-
-from __future__ import annotations
+import sys
+from importlib.metadata import version
 
 import torch
 from executorch.exir import to_edge
 from executorch.runtime import Runtime
 
 
-class Net(torch.nn.Module):
-    def forward(self, x):
+class Cropped(torch.nn.Module):
+    """A row without its first number."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Cut off by a negative width."""
         return torch.nn.functional.pad(x, (-1, 0))
 
 
-def main():
+def main() -> int:
+    """Run what PyTorch runs."""
     x = torch.randn(1, 4)
-    lowered = to_edge(torch.export.export(Net(), (x,))).to_executorch()
+    lowered = to_edge(torch.export.export(Cropped(), (x,))).to_executorch()
     method = Runtime.get().load_program(lowered.buffer).load_method("forward")
-    print("PyTorch:", Net()(x))
+    print(f"executorch {version('executorch')}, torch {torch.__version__}")
+    print("PyTorch:", Cropped()(x))
     try:
         print("ExecuTorch:", method.execute([x]))
     except RuntimeError as error:
         print("ExecuTorch:", error)
+        return 0
+    return 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
