@@ -17,7 +17,10 @@ from isomorph.store.targets import check_target, refuse_overwriting
 if TYPE_CHECKING:
     from isomorph.core.conversion import Conversion
 
-SUFFIXES = {".onnx": "onnx", ".tflite": "tflite", ".xml": "openvino", ".pt2": "pytorch"}
+SUFFIXES = {
+    ".onnx": "onnx", ".tflite": "tflite", ".xml": "openvino", ".pt2": "pytorch",
+    ".pte": "executorch",
+}  # fmt: skip
 """The format by suffix; a name without a suffix is a folder, which holds a SavedModel."""
 
 

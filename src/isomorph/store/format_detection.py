@@ -23,6 +23,7 @@ _FACTORY = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 _SUFFIXES = {
     ".onnx": "onnx", ".pt2": "pytorch", ".pt": "pytorch", ".pth": "pytorch", ".jit": "pytorch",
+    ".pte": "executorch",
     ".tflite": "tflite", ".keras": "tensorflow", ".h5": "tensorflow", ".pb": "tensorflow",
 }  # fmt: skip
 

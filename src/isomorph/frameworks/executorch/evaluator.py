@@ -209,7 +209,7 @@ def _step(
     place: int, node: PteNode, program: PteProgram, weights: WeightCache[str]
 ) -> PteStep | None:
     word = words(node.native_op)[1]
-    domain = XNNPACK if node.native_op.startswith("xnnpack::") else EDGE
+    domain = XNNPACK if node.native_op.startswith("xnnpack.") else EDGE
     kernel = registry.find(domain, word, 1)
     if kernel is None:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from isomorph.core.model import Model, OutputOrder
 from isomorph.frameworks.executorch.operator_tables import TABLES
 
 if TYPE_CHECKING:
+    from isomorph.core.patch import Patch
     from isomorph.frameworks.executorch.program import PteProgram
 
 _IDENTIFIER = b"ET12"
@@ -24,6 +26,7 @@ class ExecutorchFramework:
     runtime = "executorch"
     oracle = "executorch_oracle"
     keeps_metadata = False
+    keeps_float = False
     operator_tables = TABLES
 
     def sniff(self, path: Path, head: bytes) -> bool:
@@ -66,6 +69,21 @@ class ExecutorchFramework:
         from isomorph.frameworks.executorch.read import write
 
         write(model.native.data, Path(path), source=model.native.path)
+
+    def apply(self, model: Model, patch: Patch, path: Path) -> None:
+        """Write a patched copy; the result passes the same checks as any program that is read."""
+        from isomorph.frameworks.executorch.edit import patched
+        from isomorph.frameworks.executorch.read import parsed, write
+
+        data = patched(model.native, patch)
+        parsed(data, file=str(path))
+        write(data, Path(path), source=model.native.path)
+
+    def apply_in_memory(self, model: Model, patch: Patch) -> Model:
+        """The patched program in memory, for the oracle to try a few tensors of it."""
+        from isomorph.frameworks.executorch.edit import patched_in_memory
+
+        return replace(model, native=patched_in_memory(model.native, patch))
 
 
 def _open(source: Any) -> tuple[PteProgram, str]:  # noqa: ANN401

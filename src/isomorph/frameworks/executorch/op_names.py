@@ -167,9 +167,8 @@ _ROWS |= {word: [word.capitalize(), "self"] for word in _UNARY.split()}
 
 
 def words(operator: str) -> tuple[str, str, str]:
-    """Namespace, name and overload of ``aten::add.out``."""
-    space, _, rest = operator.rpartition("::")
-    name, _, overload = rest.partition(".")
+    """Namespace, name and overload of ``aten.add.out``."""
+    space, name, overload = (*operator.split(".", 2), "", "")[:3]
     return space, name, overload
 
 

@@ -99,7 +99,7 @@ class _Reader:
             if name in taken or self.tensors[name].data is not None:
                 alias = f"output_{place}"
                 self._add(alias, self.tensors[name])
-                self._node(f"output:{place}", "Identity", "executorch::output", (name,), (alias,))
+                self._node(f"output:{place}", "Identity", "executorch.output", (name,), (alias,))
                 name = alias
             taken.add(name)
             yield name
@@ -115,7 +115,7 @@ class _Reader:
         elif kind == _MOVE:
             source = self._read(table.integer(0))
             target = self._defined(table.integer(1))
-            self._node(f"move:{place}", "Identity", "executorch::move", (source,), (target,), place)
+            self._node(f"move:{place}", "Identity", "executorch.move", (source,), (target,), place)
         else:
             raise unsupported(self.file, f"instruction {place} branches on a computed value")
 
@@ -124,11 +124,12 @@ class _Reader:
         if not 0 <= chosen < len(operators):
             raise DamagedFlatbufferError(f"instruction {place} names operator {chosen}")
         base, overload = operators[chosen].text(0), operators[chosen].text(1)
+        base = base.replace("::", ".")
         native = f"{base}.{overload}" if overload else base
         arguments = table.numbers(1, "i4").tolist()
         row = row_of(native)
         op, words = row if row is not None else (native, self._guessed(arguments))
-        name = f"{base.rpartition('::')[2]}:{place}"
+        name = f"{base.rpartition('.')[2]}:{place}"
         inputs, attributes = self._arguments(name, words, arguments)
         outputs = [
             self._defined(index) for index in self._written(arguments[len(words) :], arguments)
@@ -278,7 +279,7 @@ class _Reader:
         name = self._defined(index)
         sizes = self.tensors[name].shape
         self._node(
-            f"view:{index}", "Reshape", "executorch::view", (base,), (name,), -1, {"size": sizes}
+            f"view:{index}", "Reshape", "executorch.view", (base,), (name,), -1, {"size": sizes}
         )
         return name
 

@@ -80,7 +80,7 @@ class PteTensor:
 class PteNode:
     """One instruction, or one node of a delegate.
 
-    ``native_op`` is ``aten::add.out`` or ``xnnpack::XNNAdd``. An absent optional input is an
+    ``native_op`` is ``aten.add.out`` or ``xnnpack.XNNAdd``. An absent optional input is an
     empty string. ``handle`` is the place of an XNNPACK node in the graph before it was lowered.
     """
 

@@ -83,12 +83,11 @@ class ExecutorchSession:
             raise self._refused(error) from error
 
     def _refused(self, error: Exception) -> UnreadableModelError:
-        known = set(_C._get_operator_names())
+        known = {name.replace("::", ".") for name in _C._get_operator_names()}
         lacking = [
             node
             for node in self._program.nodes
-            if "::" in node.native_op
-            and not node.native_op.startswith(("xnnpack::", "executorch::"))
+            if not node.native_op.startswith(("xnnpack.", "executorch."))
             and node.native_op not in known
         ]
         if lacking:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -168,16 +168,18 @@ class _Opening:
                 self._remember(name, label, [("f" if mark == "~" else "I", table.where(index))])
         clamp = node.table(3)
         if clamp is not None:
-            for index, label in enumerate(("output_min", "output_max")):
+            for index, label in enumerate(("min", "max")):
                 attributes[label] = clamp.real(index, "f")
                 self._remember(name, label, [("f", clamp.where(index))])
         while inputs and not inputs[-1]:
             inputs.pop()
+        if word == "XNNConvert":
+            op = self._conversion(inputs[0], outputs[0])
         self._nodes.append(
             PteNode(
                 name=name,
                 op=op,
-                native_op=f"xnnpack::{word}",
+                native_op=f"xnnpack.{word}",
                 inputs=tuple(inputs),
                 outputs=tuple(outputs),
                 attributes=attributes,
@@ -185,7 +187,14 @@ class _Opening:
             )
         )
 
-    def _remember(self, node: str, label: str, found: list[tuple[str, int | None]]) -> None:
+    def _conversion(self, given: str, made: str) -> str:
+        """What a conversion is: onto a grid, off it, or to another type."""
+        if self._tensors[made].grid is not None or self._tensors[made].dynamic:
+            return "QuantizeLinear"
+        held = self._tensors.get(given)
+        return "Cast" if held is None or held.grid is None else "DequantizeLinear"
+
+    def _remember(self, node: str, label: str, found: Sequence[tuple[str, int | None]]) -> None:
         places = tuple((form, self._start + at) for form, at in found if at is not None)
         if found and len(places) == len(found):
             self._places[node, label] = places
@@ -260,6 +269,8 @@ class _Opening:
         if given is None or quantizer == _PER_TOKEN:
             return None
         if quantizer == _PER_TENSOR:
+            self._remember(name, "scale", [("f", given.where(0))])
+            self._remember(name, "zero_point", [("i", given.where(1))])
             return PteGrid(
                 scale=np.asarray(given.real(0, "f"), np.float32),
                 zero_point=np.asarray(given.integer(1), np.int64),
@@ -270,6 +281,10 @@ class _Opening:
             raise DamagedFlatbufferError(f"{name} is quantized along axis {axis} of {len(dims)}")
         if quantizer == _PER_CHANNEL:
             scale = self._scales(given, 2, 3, "float32")
+            if given.integer(2, "I"):
+                start = self._constant(given.integer(2, "I"), scale.nbytes)[0] - self._start
+                lying = [("f", start + 4 * place) for place in range(scale.size)]
+                self._remember(name, "scale", lying)
             if scale.size != dims[axis]:
                 raise DamagedFlatbufferError(f"{name} has {scale.size} scales for {dims[axis]}")
             return PteGrid(scale=scale, zero_point=np.zeros(scale.shape, np.int64), axis=axis)
@@ -310,7 +325,7 @@ def _layout(name: str, given: str, made: str, order: tuple[int, ...]) -> PteNode
     return PteNode(
         name=name,
         op="Identity" if plain else "Transpose",
-        native_op="xnnpack::Boundary" if plain else "xnnpack::Layout",
+        native_op="xnnpack.Boundary" if plain else "xnnpack.Layout",
         inputs=(given,),
         outputs=(made,),
         attributes={} if plain else {"perm": order},

@@ -8,12 +8,12 @@ _ONE = "<input >output flags"
 _TWO = "<input1 <input2 >output flags"
 _CONV = (
     "padding_top padding_right padding_bottom padding_left kernel_height kernel_width "
-    "subsampling_height subsampling_width dilation_height dilation_width group_input_channels "
+    "stride_height stride_width dilation_height dilation_width group_input_channels "
     "group_output_channels groups adjustment_height adjustment_width "
     "<input <filter <bias >output flags"
 )
 _POOL = (
-    "padding_top padding_right padding_bottom padding_left pooling_height pooling_width "
+    "padding_top padding_right padding_bottom padding_left kernel_height kernel_width "
     "stride_height stride_width dilation_height dilation_width <input >output flags"
 )
 _CAT = "axis <input1 <input2 <input3 <input4 >output flags <input5"
@@ -41,8 +41,8 @@ XNNFloor Floor {_ONE}
 XNNConvert Cast {_ONE}
 XNNGlobalAvgPooling2d GlobalAveragePool {_ONE}
 XNNStaticReshape Reshape num_dims *new_shape <input >output flags
-XNNArgMaxPooling2d MaxPool padding_top padding_right padding_bottom padding_left pooling_height \
-pooling_width <input >output_value >output_index flags
+XNNArgMaxPooling2d MaxPool padding_top padding_right padding_bottom padding_left kernel_height \
+kernel_width <input >output_value >output_index flags
 XNNSquareRoot Sqrt {_ONE}
 XNNCeiling Ceil {_ONE}
 XNNHardswish HardSwish {_ONE}

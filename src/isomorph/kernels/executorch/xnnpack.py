@@ -33,7 +33,7 @@ TFLITE_NAMES = {
 
 def clamped(call: Call, y: Array) -> Array:
     """Between the bounds of the activation that is fused into a node."""
-    low, high = call.attributes.get("output_min"), call.attributes.get("output_max")
+    low, high = call.attributes.get("min"), call.attributes.get("max")
     y = y if low is None else np.maximum(y, low)
     return y if high is None else np.minimum(y, high)
 
@@ -119,12 +119,12 @@ def batch_product(call: Call, a: Array, b: Array) -> Any:  # noqa: ANN401
     return onnx(call, "MatMul", a, np.swapaxes(b, -1, -2) if transposed else b)
 
 
-def _window(call: Call, size: str, step: str) -> dict[str, Any]:
+def _window(call: Call) -> dict[str, Any]:
     given = call.attributes
     ends = ("top", "left", "bottom", "right")
     return {
-        "kernel_shape": (given[f"{size}_height"], given[f"{size}_width"]),
-        "strides": (given[f"{step}_height"], given[f"{step}_width"]),
+        "kernel_shape": (given["kernel_height"], given["kernel_width"]),
+        "strides": (given["stride_height"], given["stride_width"]),
         "pads": tuple(given[f"padding_{end}"] for end in ends),
     }
 
@@ -135,7 +135,7 @@ def convolution(call: Call, x: Array, w: Array, b: Array | None = None) -> Array
     given = call.attributes
     groups = given["groups"]
     words = {
-        **_window(call, "kernel", "subsampling"),
+        **_window(call),
         "dilations": (given["dilation_height"], given["dilation_width"]),
         "group": groups,
     }
@@ -156,7 +156,7 @@ def convolution(call: Call, x: Array, w: Array, b: Array | None = None) -> Array
 @node("XNNAvgPooling2d", "XNNMaxPooling2d")
 def pool(call: Call, x: Array) -> Array:
     """The mean of the part of each window that lies on the image, or the largest of it."""
-    words = _window(call, "pooling", "stride")
+    words = _window(call)
     op = "MaxPool" if call.op == "XNNMaxPooling2d" else "AveragePool"
     if op == "MaxPool":
         given = call.attributes
