@@ -76,7 +76,6 @@ class JaxFramework:
             graph=graph,
             producer=f"jax {jax.__version__}",
             opset={"export": program.exported.calling_convention_version},
-            metadata={"platforms": ", ".join(program.platforms), "function": program.name},
             output_order=OutputOrder.NAMED if program.keyed else OutputOrder.UNNAMED,
             channels_last=True,
             native=program,
