@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from isomorph import registry
@@ -37,17 +36,15 @@ class JaxToTflite:
         import tensorflow as tf
 
         program = registry.framework("jax").load(order.source, {}).native
-        with TemporaryDirectory(dir=Path(order.target).parent) as folder:
-            holder = tf.Module()
-            holder.function = _function(program)
-            concrete = holder.function.get_concrete_function()
-            tf.saved_model.save(holder, folder, signatures={"serving_default": concrete})
-            converter = tf.lite.TFLiteConverter.from_saved_model(folder)
-            if order.width != AS_IS:
-                converter.optimizations = [tf.lite.Optimize.DEFAULT]
-            if order.width == "float16":
-                converter.target_spec.supported_types = [tf.float16]
-            Path(order.target).write_bytes(converter.convert())
+        holder = tf.Module()
+        holder.function = _function(program)
+        concrete = holder.function.get_concrete_function()
+        converter = tf.lite.TFLiteConverter.from_concrete_functions([concrete], holder)
+        if order.width != AS_IS:
+            converter.optimizations = [tf.lite.Optimize.DEFAULT]
+        if order.width == "float16":
+            converter.target_spec.supported_types = [tf.float16]
+        Path(order.target).write_bytes(converter.convert())
         return ("converted from the StableHLO module, without tracing",)
 
 
@@ -56,7 +53,6 @@ def _function(program: Any) -> Any:  # noqa: ANN401
     from tensorflow.compiler.tf2xla.python import xla
 
     exported = program.exported
-    names = _keywords(program.outputs, ordered=not program.keyed)
 
     def call(*inputs: Any) -> Any:  # noqa: ANN401
         results = xla.call_module(
@@ -68,7 +64,8 @@ def _function(program: Any) -> Any:  # noqa: ANN401
             platforms=[each.upper() for each in exported.platforms],
             function_list=[],
         )
-        return dict(zip(names, results, strict=True))
+        # A signature by names would put the outputs into another order.
+        return dict(zip(program.outputs, results, strict=True)) if program.keyed else results
 
     specs = [
         tf.TensorSpec(_sizes(each.shape), tf.dtypes.as_dtype(str(each.dtype)), name=name)
@@ -81,10 +78,9 @@ def _sizes(shape: Any) -> list[int | None]:  # noqa: ANN401
     return [size if isinstance(size, int) else None for size in shape]
 
 
-def _keywords(names: Sequence[str], *, ordered: bool = False) -> list[str]:
-    """Names that a signature can have; where the order matters, such that sorting keeps it."""
+def _keywords(names: Sequence[str]) -> list[str]:
+    """Names that arguments of a signature can have."""
     plain = [_UNFIT.sub("_", name).strip("_") for name in names]
-    fit = all(name[:1].isalpha() for name in plain) and len(set(plain)) == len(plain)
-    if fit and (not ordered or sorted(plain) == plain):
+    if all(name[:1].isalpha() for name in plain) and len(set(plain)) == len(plain):
         return plain
-    return [f"tensor_{place:04d}" for place in range(len(names))]
+    return [f"input_{place}" for place in range(len(names))]
