@@ -11,7 +11,7 @@ from jax import lax
 
 from isomorph.core.errors import UnreadableModelError
 from isomorph.frameworks.jax.eval_control import keys_of
-from isomorph.frameworks.jax.eval_steps import compiled, stored_value
+from isomorph.frameworks.jax.eval_steps import REPLACED, compiled, joined_by, stored_value
 from isomorph.frameworks.jax.mlir_values import array_of
 from isomorph.frameworks.jax.op_names import native, reducer
 from isomorph.frameworks.jax.program import JaxBody, JaxNode, JaxProgram
@@ -50,9 +50,9 @@ _JOINED: Mapping[str, Callable[..., Any]] = {
     "and": lax.bitwise_and, "or": lax.bitwise_or,
 }  # fmt: skip
 
-_SCATTERED: Mapping[str | None, Callable[..., Any]] = {
+_SCATTERED: Mapping[str, Callable[..., Any]] = {
     "add": lax.scatter_add, "multiply": lax.scatter_mul, "maximum": lax.scatter_max,
-    "minimum": lax.scatter_min, None: lax.scatter,
+    "minimum": lax.scatter_min, REPLACED: lax.scatter,
 }  # fmt: skip
 
 
@@ -204,7 +204,7 @@ class _Replay:
         )  # fmt: skip
 
     def _reduce(self, node: JaxNode, own: list[Any], values: Values) -> Any:  # noqa: ANN401
-        axes, by = tuple(node.attributes["dimensions"]), reducer(node)
+        axes, by = tuple(node.attributes["dimensions"]), reducer(node) or ""
         if by in _REDUCED and node.operands == 2:
             found = _REDUCED[by](own[0], axis=axes).astype(own[0].dtype)
             return found if self._is_neutral(node, by) else _JOINED[by](found, own[1])
@@ -256,7 +256,7 @@ class _Replay:
         return lax.argmin if "LT" in words and "GT" not in words else None
 
     def _reduce_window(self, node: JaxNode, own: list[Any], values: Values) -> Any:  # noqa: ANN401
-        attributes, by = node.attributes, reducer(node)
+        attributes, by = node.attributes, reducer(node) or ""
         ones = (1,) * own[0].ndim
         if by not in _JOINED:
             raise UnreadableModelError(
@@ -300,8 +300,10 @@ class _Replay:
             operand_batching_dims=tuple(numbers["input_batching_dims"]),
             scatter_indices_batching_dims=tuple(numbers["scatter_indices_batching_dims"]),
         )
-        function = _SCATTERED[reducer(node)]
-        return function(own[0], _last(own[1], numbers), own[2], layout, mode="drop")
+        by = joined_by(node) or ""
+        if by not in _SCATTERED:
+            raise UnreadableModelError("UNSUPPORTED_OP", "scatter by a region", where=node.name)
+        return _SCATTERED[by](own[0], _last(own[1], numbers), own[2], layout, mode="drop")
 
     def _sort(self, node: JaxNode, own: list[Any], values: Values) -> Any:  # noqa: ANN401
         weights: WeightCache[str] = WeightCache(lambda key: stored_value(self._program, key))

@@ -39,8 +39,8 @@ def piece_of(program: JaxProgram, piece: Piece) -> bytes:
 
 
 def _bodies(
-    nodes: Sequence[JaxNode],
-) -> Iterator[tuple[str, str, int, Sequence[JaxNode]]]:
+    nodes: tuple[JaxNode, ...],
+) -> Iterator[tuple[str, str, int, tuple[JaxNode, ...]]]:
     for node in nodes:
         for key, body in node.bodies.items():
             yield node.name, key, 0, body.nodes
