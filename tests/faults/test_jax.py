@@ -52,12 +52,12 @@ def test_a_planted_fault_is_found_with_its_cause(name, tmp_path):
         path.write_bytes(exported(function, (2, 6, 6, 3)))
     report = isomorph.check(*paths, inputs={"x": image()}, in_process=True)
     assert report.verdict is Verdict.DIVERGENT
-    guilty = next(each for each in report.findings if each.code == "GUILTY_NODE")
-    assert cause in (None, guilty.cause), guilty.summary
+    found = next(each for each in report.findings if each.code == "GUILTY_NODE")
+    assert cause in (None, found.cause), found.summary
     if op is not None:
-        assert f"({op})" in guilty.summary
+        assert f"({op})" in found.summary
     if options.get("squash"):
-        assert "/body#0/" in guilty.node
+        assert "/body#0/" in found.node
 
 
 def test_the_same_function_with_parameters_passed_is_equivalent(tmp_path):
