@@ -8,6 +8,7 @@ from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from isomorph.core.limits import EQUAL_TENSORS, STRETCHES
+from isomorph.core.ops import FUSED
 from isomorph.localize.probes import Span
 
 if TYPE_CHECKING:
@@ -103,4 +104,13 @@ def _all(
             list(EQUAL_TENSORS.first(p for p in pairs[name] if p[0] in above)) for name in sources
         ]
         for picked in product(*choices):
+            # What is fed behind a built-in activation never passes it.
+            if _activated(end[0], there) and any(end[0] == start for start, _ in picked):
+                continue
             yield list(zip(sources, picked, strict=True)), out, end
+
+
+def _activated(tensor: str, capture: TensorCapture) -> bool:
+    """Whether the node that makes a tensor has an activation built in."""
+    maker = capture.topology.maker.get(tensor)
+    return maker is not None and str(maker.attributes.get(FUSED) or "NONE") != "NONE"

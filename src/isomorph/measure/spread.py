@@ -138,8 +138,8 @@ def _freedom_together(spreads: Sequence[Spread]) -> float:
         return math.inf
     variances = [np.square(each.deviation) for each in spreads if each.deviation is not None]
     total = np.asarray(sum(variances))
-    doubt = sum(v**2 / each.freedom for v, each in zip(variances, spreads, strict=True))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        doubt = sum(v**2 / each.freedom for v, each in zip(variances, spreads, strict=True))
         together = np.square(total) / doubt
     least = min(each.freedom for each in spreads)
     found = float(np.min(together, initial=math.inf, where=(total > 0) & np.isfinite(together)))

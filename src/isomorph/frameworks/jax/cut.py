@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -22,8 +22,6 @@ class Cutter:
         self._makers: dict[str, JaxNode] = {
             name: node for node in program.nodes for name in node.outputs
         }
-        main = _main(program.module)
-        self._block = main.regions[0].blocks[0]
         self.stored = program.stored
         self.tensors = frozenset({*program.inputs, *self._makers, *self.stored})
 
@@ -47,40 +45,59 @@ class Cutter:
         """A module from the fed tensors, in their order, to the fetched ones, in theirs."""
         program = self._program
         with program.module.context, ir.Location.unknown():
-            copy = ir.Module.create()
-            with ir.InsertionPoint(copy.body):
-                for function in program.module.body.operations:
-                    function.operation.clone()
+            copy, values = copied(program)
             main = _main(copy)
             block = main.regions[0].blocks[0]
-            values = self._copied(block)
             arguments = len(block.arguments)
             wanted = [values[program.values[name]] for name in fetch]
+            _bring_out(block, wanted)
             for name in fed:
-                value = values[program.values[name]] if name in program.values else None
-                kind = program.values[name].type if value is not None else self._dropped(name)
-                argument = block.add_argument(kind, ir.Location.unknown())
-                if value is not None:
-                    value.replace_all_uses_with(argument)
-                    wanted = [argument if each == value else each for each in wanted]
+                value = values[program.values[name]]
+                argument = block.add_argument(value.type, ir.Location.name(name))
+                value.replace_all_uses_with(argument)
+                wanted = [argument if each == value else each for each in wanted]
             _return(block, wanted)
             _keep_needed(block)
             for place in reversed(range(arguments)):
                 block.erase_argument(place)
-            _declare(main, block, wanted)
+            _declare(main, block, wanted, fetch)
             if precision in _PRECISE:
                 _set_precision(block, _PRECISE[precision])
             return copy
 
-    def _dropped(self, name: str) -> Any:  # noqa: ANN401
-        raise unknown_tensor(name, self.tensors)
 
-    def _copied(self, block: Any) -> dict[Any, Any]:  # noqa: ANN401
-        """The values of the original's main function, each with that of the copy."""
-        pairs = list(zip(self._block.arguments, block.arguments, strict=True))
-        for one, other in zip(self._block.operations, block.operations, strict=True):
-            pairs += zip(one.operation.results, other.operation.results, strict=True)
-        return dict(pairs)
+def copied(program: JaxProgram) -> tuple[Any, dict[Any, Any]]:
+    """A copy of the module, and its values by those of the original."""
+    module = ir.Module.create()
+    with ir.InsertionPoint(module.body):
+        for function in program.module.body.operations:
+            function.operation.clone()
+    blocks = (_main(each).regions[0].blocks[0] for each in (program.module, module))
+    return module, dict(_pairs(*blocks))
+
+
+def _pairs(one: Any, other: Any) -> Iterator[tuple[Any, Any]]:  # noqa: ANN401
+    """The values of a block and of the regions in it, each with that of a copy of the block."""
+    yield from zip(one.arguments, other.arguments, strict=True)
+    for left, right in zip(one.operations, other.operations, strict=True):
+        yield from zip(left.operation.results, right.operation.results, strict=True)
+        for inner, copied in zip(left.operation.regions, right.operation.regions, strict=True):
+            for block, own in zip(inner.blocks, copied.blocks, strict=True):
+                yield from _pairs(block, own)
+
+
+def _bring_out(block: Any, wanted: Sequence[Any]) -> None:  # noqa: ANN401
+    """Move the operations of the region that makes these values to the end of the main block."""
+    maker = wanted[0].owner
+    inner = getattr(getattr(maker, "operation", maker), "block", block)
+    if inner == block:
+        return
+    *_, end = block.operations
+    *operations, last = list(inner.operations)
+    for each in operations:
+        each.operation.move_before(end.operation)
+    # The region that they came from is not needed and goes with its operation.
+    last.operation.erase()
 
 
 def _main(module: Any) -> Any:  # noqa: ANN401
@@ -105,10 +122,17 @@ def _keep_needed(block: Any) -> None:  # noqa: ANN401
             each.operation.erase()
 
 
-def _declare(main: Any, block: Any, wanted: Sequence[Any]) -> None:  # noqa: ANN401
-    for name in ("arg_attrs", "res_attrs"):
-        if name in main.attributes:
-            del main.attributes[name]
+def _declare(
+    main: Any,  # noqa: ANN401
+    block: Any,  # noqa: ANN401
+    wanted: Sequence[Any],
+    fetch: Sequence[str],
+) -> None:
+    for word in ("arg_attrs", "res_attrs"):
+        if word in main.attributes:
+            del main.attributes[word]
+    results = [{"jax.result_info": ir.StringAttr.get(name)} for name in fetch]
+    main.attributes["res_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in results])
     kind = ir.FunctionType.get(
         [each.type for each in block.arguments], [each.type for each in wanted]
     )

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from isomorph.oracle.executor import Executor
 
 _PASSES = frozenset({"return", "optimization_barrier"})
-_REPLACED = "replace"
-_EXACT_JOINS = frozenset({"maximum", "minimum", "and", "or", _REPLACED})
+REPLACED = "replace"
+"""How a region is called that returns what is written."""
+_EXACT_JOINS = frozenset({"maximum", "minimum", "and", "or", REPLACED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +154,7 @@ class _Compiler:
             "output_shapes": tuple(each.shape for each in made),
         }
         rule, kernel = RULES.get(node.op), registry.find(STABLEHLO, native(node), 1)
-        join = _join(node)
+        join = joined_by(node)
         if node.op == "sort":
             keys = keys_of(parts["comparator"], self._weights.value)
             attributes["keys"], kernel = keys, kernel if keys is not None else None
@@ -189,13 +190,13 @@ class _Compiler:
         )
 
 
-def _join(node: JaxNode) -> str | None:
+def joined_by(node: JaxNode) -> str | None:
     """By what a region joins two numbers; ``replace`` where it returns the second."""
     if node.op not in ("reduce", "reduce_window", "scatter"):
         return None
     body = next(iter(node.bodies.values()))
     if not body.nodes and len(body.inputs) == 2 and body.outputs == body.inputs[1:]:
-        return _REPLACED if node.op == "scatter" else None
+        return REPLACED if node.op == "scatter" else None
     return reducer(node)
 
 

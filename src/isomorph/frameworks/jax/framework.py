@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import UsageError
 from isomorph.core.lazy import require
@@ -15,6 +16,11 @@ from isomorph.frameworks.jax.file_structure import looks_like_export
 from isomorph.frameworks.jax.live_objects import is_live
 from isomorph.frameworks.jax.operator_tables import TABLES
 
+if TYPE_CHECKING:
+    from isomorph.core.patch import Patch
+    from isomorph.core.subgraph import Piece
+    from isomorph.core.trace import Arrays
+
 _NEEDED_FOR = "framework 'jax'"
 
 
@@ -22,10 +28,12 @@ class JaxFramework:
     """Exported functions of JAX, described from the StableHLO module that they hold."""
 
     name = "jax"
+    suffix = ".jax"
     extra: str | None = "jax"
     runtime = "jax"
     oracle = "jax_oracle"
     keeps_metadata = False
+    keeps_float = False
     operator_tables = TABLES
 
     def sniff(self, path: Path, head: bytes) -> bool:
@@ -76,7 +84,6 @@ class JaxFramework:
             graph=graph,
             producer=f"jax {jax.__version__}",
             opset={"export": program.exported.calling_convention_version},
-            metadata={"platforms": ", ".join(program.platforms), "function": program.name},
             output_order=OutputOrder.NAMED if program.keyed else OutputOrder.UNNAMED,
             channels_last=True,
             native=program,
@@ -90,3 +97,27 @@ class JaxFramework:
         refuse_overwriting(Path(path), model.location)
         with new_file(Path(path)) as stream:
             stream.write(model.native.data)
+
+    def apply(self, model: Model, patch: Patch, path: Path) -> None:
+        """Write a copy with other constants or numbers."""
+        from isomorph.frameworks.jax.patch import patched
+        from isomorph.store.atomic import new_file
+        from isomorph.store.targets import refuse_overwriting
+
+        refuse_overwriting(Path(path), model.location)
+        with new_file(Path(path)) as stream:
+            stream.write(patched(model.native, patch).data)
+
+    def apply_in_memory(self, model: Model, patch: Patch) -> Model:
+        """The patched function in memory, for its oracle to compute a few tensors."""
+        from isomorph.frameworks.jax.patch import patched
+
+        return replace(model, native=patched(model.native, patch))
+
+    def cut(self, model: Model, piece: Piece, feeds: Arrays, path: Path) -> None:
+        """Write a part of the function, or a body inside it, as an exported function."""
+        from isomorph.frameworks.jax.subgraph import piece_of
+        from isomorph.store.atomic import new_file
+
+        with new_file(Path(path)) as stream:
+            stream.write(piece_of(model.native, piece))

@@ -13,7 +13,7 @@ from isomorph.core.program_limits import MOST_STABLEHLO_LEVELS, MOST_STABLEHLO_O
 from isomorph.frameworks.jax.mlir_values import name_in
 from isomorph.frameworks.jax.op_facts import COMPOSITES
 
-_TRACED = "jit("
+TRACED = "jit("
 """What the name of an operation begins with that states its whole path."""
 
 
@@ -36,13 +36,16 @@ def inline(module: Any, *, file: str) -> tuple[Any, dict[Any, str]]:  # noqa: AN
         call = waiting.pop()
         body = functions[str(callee_of(call))]
         waiting += _written_out(call, body, paths)
+    for operation in list(_inside(main.operation)):
+        if operation.name == "stablehlo.while":
+            _read_from_around(operation)
     return main, paths
 
 
 def path_of(operation: Any, paths: Mapping[Any, str]) -> str:  # noqa: ANN401
     """The name of an operation, behind the path of the call that it belongs to."""
     name = name_in(operation.location)
-    if name.startswith(_TRACED):
+    if name.startswith(TRACED):
         return name.partition("/")[2]
     around = next((paths[each] for each in operation.results if each in paths), "")
     return "/".join(word for word in (around, name.rstrip(":")) if word)
@@ -96,6 +99,17 @@ def _written_out(call: Any, function: Any, paths: dict[Any, str]) -> list[Any]: 
     call.erase()
     copy.operation.erase()
     return found
+
+
+def _read_from_around(loop: Any) -> None:  # noqa: ANN401
+    """Let a loop read what no round changes, weights above all, from around it."""
+    test, body = (region.blocks[0] for region in loop.regions)
+    *_, end = body.operations
+    carried = zip(test.arguments, body.arguments, loop.operands, list(end.operands), strict=True)
+    for asked, own, start, result in list(carried):
+        if result == own:
+            asked.replace_all_uses_with(start)
+            own.replace_all_uses_with(start)
 
 
 def _refuse_growth(functions: Mapping[str, Any], file: str) -> None:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from jaxlib.mlir import ir
+
 from isomorph.core.errors import UnreadableModelError
-from isomorph.frameworks.jax.inline import path_of
+from isomorph.frameworks.jax.inline import TRACED, path_of
 from isomorph.frameworks.jax.mlir_values import name_in, plain, source_of, tensor_of
 from isomorph.frameworks.jax.op_facts import BODY_NAMES, RETURN
 from isomorph.frameworks.jax.program import JaxBody, JaxNode, JaxTensor
+
+_CONSTANT = re.compile(r"(^|/)constant(_\d+)?$")
+"""Names that were given to constants before."""
+
+
+_OF_A_TRUTH = ("else", "then")
+"""What the branches are called where the number that decides is a truth value."""
 
 
 class Reader:
@@ -65,12 +75,15 @@ class Reader:
             if operation.name == "stablehlo.constant":
                 name = self.define(operation.results[0], self._constant_name(operation))
                 self.constants[name] = operation.attributes["value"]
+                _name_in_module(operation, name)
                 continue
             found.append(self._node(operation))
         return tuple(found)
 
     def _constant_name(self, operation: Any) -> str:  # noqa: ANN401
         path = path_of(operation, self._paths)
+        if _CONSTANT.search(path):
+            return path
         return f"{path}/constant" if path else "constant"
 
     def _node(self, operation: Any) -> JaxNode:  # noqa: ANN401
@@ -85,6 +98,8 @@ class Reader:
             self.define(value, name if len(results) == 1 else f"{name}:{place}")
             for place, value in enumerate(results)
         )
+        source = source_of(operation.location)
+        _name_in_module(operation, name)
         return JaxNode(
             name=name,
             op=op,
@@ -93,7 +108,7 @@ class Reader:
             operands=len(inputs),
             attributes=attributes,
             bodies=bodies,
-            source=source_of(operation.location),
+            source=source,
         )
 
     def _known(self, value: Any) -> str:  # noqa: ANN401
@@ -115,6 +130,8 @@ class Reader:
         labels = BODY_NAMES.get(op, ())
         for place, region in enumerate(operation.regions):
             label = labels[place] if place < len(labels) else f"branch{place}"
+            if op == "case" and len(operation.regions) == len(_OF_A_TRUTH):
+                label = _OF_A_TRUTH[place]
             block = region.blocks[0]
             around = set(self.names.values())
             given = tuple(
@@ -132,6 +149,11 @@ class Reader:
             read = [name for each in nodes for name in each.inputs] + list(outputs)
             captured.update((name, None) for name in read if name in around)
         return bodies, tuple(captured)
+
+
+def _name_in_module(operation: Any, name: str) -> None:  # noqa: ANN401
+    """Keep a name in the module, so that a part that is cut out and read again has it, too."""
+    operation.location = ir.Location.name(f"{TRACED}part)/{name}", operation.location)
 
 
 def _free(wanted: str, taken: dict[str, int]) -> str:

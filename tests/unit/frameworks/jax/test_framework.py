@@ -92,7 +92,7 @@ def test_a_function_for_several_platforms_is_read_for_the_cpu(tmp_path):
     found = export_of(jnp.sin, (4,), platforms=("cpu", "cuda"))
     model = loaded(tmp_path, bytes(found.serialize()))
     assert [spec.shape for spec in model.graph.inputs] == [(4,)]
-    assert model.metadata["platforms"] == "cpu, cuda"
+    assert model.native.platforms == ("cpu", "cuda")
 
 
 def test_short_and_long_constants_of_narrow_types_are_read_bit_by_bit(tmp_path):
