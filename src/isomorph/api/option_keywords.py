@@ -38,6 +38,7 @@ class PairKeywords(RuntimeKeywords, total=False):
     bind_inputs: Mapping[str, str] | None
     bind_outputs: Mapping[str, str] | None
     layouts: Mapping[str, Sequence[int]] | None
+    translation_only: bool
 
 
 class CheckKeywords(PairKeywords, total=False):

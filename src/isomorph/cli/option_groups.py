@@ -77,6 +77,7 @@ class PairFlags(Flags):
     bind_input: cli_options.BindInput = None
     bind_output: cli_options.BindOutput = None
     layout: cli_options.Layout = None
+    translation_only: cli_options.TranslationOnly = False
 
 
 @dataclass(frozen=True, kw_only=True)
