@@ -137,6 +137,19 @@ def jax_sample(folder: Path) -> Sample:
 SAMPLES = {
     "executorch": executorch_sample,
     "jax": jax_sample,
+def coreml_sample(folder: Path) -> Sample:
+    """The same kind of network, written field by field."""
+    from coreml_building import small
+
+    path = folder / "sample.mlmodel"
+    path.write_bytes(small())
+    return Sample(
+        path, {"x": np.random.default_rng(1).normal(size=(2, 3, 6, 6)).astype(np.float32)}
+    )
+
+
+SAMPLES = {
+    "coreml": coreml_sample,
     "onnx": onnx_sample,
     "pytorch": pytorch_sample,
     "tensorflow": tensorflow_sample,
@@ -192,3 +205,14 @@ UNKNOWN = {
     "tensorflow": unknown_tensorflow,
     "tflite": unknown_tflite,
 }
+def unknown_coreml(folder: Path) -> tuple[Path, str]:
+    """An ML program with an operator that no runtime has."""
+    from coreml_building import unknown
+
+    path = folder / "unknown.mlmodel"
+    path.write_bytes(unknown("Frobnicate"))
+    return path, "Frobnicate"
+
+
+UNKNOWN = {"onnx": unknown_onnx, "tensorflow": unknown_tensorflow, "tflite": unknown_tflite}
+UNKNOWN["coreml"] = unknown_coreml

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from isomorph.checking.verdict import Claim, Outcome, Summary, extended, not_run_here
 from isomorph.core.coverage import concluded
-from isomorph.core.progress import begin_step
 from isomorph.core.divergence import Verdict
+from isomorph.core.progress import begin_step
 from isomorph.core.report import NotRun, Skipped
 from isomorph.measure.ledger import Accounts
 
@@ -47,7 +47,7 @@ class CheckLog:
         self.summary = replace(self.summary, verdict=verdict, reason=reason)
 
     def conclude(self) -> None:
-        """Lower the verdict if the outputs were not compared on every sample, or a model not run."""
+        """Lower the verdict if an output was not compared on every sample, or a model not run."""
         self.decide(*concluded(self.summary.verdict, self.summary.reason, self.ledger.coverage))
         verdict = self.summary.verdict
         if self.not_run and verdict is not Verdict.UNKNOWN:

@@ -113,7 +113,7 @@ def not_run_here(
     if asked:
         return verdict, f"{reason}, in float64; not run: {why}"
     return Verdict.UNKNOWN, (
-        f"the graphs are {verdict}, and no run was made: {why} "
+        f"{verdict} in translation, and not run: {why} "
         "(--translation-only asks about the graphs alone)"
     )
 

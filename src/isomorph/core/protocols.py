@@ -228,15 +228,6 @@ class ListsOptimizers(Protocol):
 
 
 @runtime_checkable
-class NeedsPlatform(Protocol):
-    """The ability of a runtime to state that no machine of this kind can run it."""
-
-    def unavailable(self) -> str:
-        """Why it cannot run on this machine, in a few words; empty where it can."""
-        ...
-
-
-@runtime_checkable
 class WritesSettingsCode(Protocol):
     """The ability of a runtime to show how its settings are applied in a program."""
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 QUANTIZED_OPS = frozenset(
     {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "ConvInteger",
      "QLinearConv", "QLinearMatMul", "DynamicQuantizeLSTM", "DynamicQuantizeMatMul",
-     "MatMulIntegerToFloat", "QGemm", "QAttention", "MatMulNBits", "FakeQuant"}
+     "MatMulIntegerToFloat", "QGemm", "QAttention", "MatMulNBits", "FakeQuant", "PaletteLookup"}
 )  # fmt: skip
 _QUANTIZED = frozenset({"quantized"})
 OF_SHAPES = ("Shape", "Size")

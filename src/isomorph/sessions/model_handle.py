@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from isomorph import registry
 from isomorph.core.errors import IsomorphError, UsageError
-from isomorph.core.protocols import EnvironmentReader, NeedsPlatform, SetsPrecision
+from isomorph.core.execution import NeedsPlatform
+from isomorph.core.protocols import EnvironmentReader, SetsPrecision
 from isomorph.core.report import ModelForm, ModelSummary, summarize
 from isomorph.core.trace import Environment
 from isomorph.sessions.dequantized_session import (

@@ -116,7 +116,7 @@ class Arguments:
         self.origins[attribute or parameter] = parameter
         return default if array is None else int(array.reshape(-1)[0])
 
-    def flag(self, parameter: str, default: bool = False, attribute: str = "") -> int:  # noqa: FBT001, FBT002
+    def flag(self, parameter: str, default: bool = False, attribute: str = "") -> int:  # noqa: FBT001
         """A boolean parameter, as ONNX spells it."""
         return int(bool(self.whole(parameter, int(default), attribute)))
 
@@ -140,7 +140,12 @@ class Arguments:
         return str(data if isinstance(data, str) else np.asarray(data).reshape(-1)[0])
 
     def lowered(
-        self, op: str, *inputs: str, kernel: str = "", domain: str = "", **attributes: Any  # noqa: ANN401
+        self,
+        op: str,
+        *inputs: str,
+        kernel: str = "",
+        domain: str = "",
+        **attributes: Any,  # noqa: ANN401
     ) -> Lowered:
         """The operator with its inputs, without the absent ones behind the last."""
         while inputs and not inputs[-1]:

@@ -47,7 +47,7 @@ class BlobFile:
         version = struct.unpack_from("<I", self._view, 4)[0]
         if version != _VERSION:
             raise UnreadableModelError(
-                "MODEL_BROKEN", f"the weight file is of version {version}, not {_VERSION}:",
+                "INVALID_GRAPH", f"the weight file is of version {version}, not {_VERSION}:",
                 file=file, where=self._name,
             )  # fmt: skip
 
@@ -103,12 +103,14 @@ def decoded(raw: Array, dtype: str, shape: tuple[int, ...]) -> Array:
     if dtype in PACKED:
         whole = unpacked(raw, PACKED[dtype], math.prod(shape))
         if dtype == "int4":
-            return ((whole ^ 8).astype(np.int8) - 8).astype(ml_dtypes.int4).reshape(shape)
-        return whole.reshape(shape)
+            whole = ((whole ^ 8).astype(np.int8) - 8).astype(ml_dtypes.int4)
+        return np.asarray(whole.reshape(shape))
     if dtype == "bool":
-        return (raw != 0).reshape(shape)
+        return np.asarray(raw != 0).reshape(shape)
     target = numpy_dtype(dtype)
-    return raw.view(target.newbyteorder("<") if target.kind in "iuf" else target).reshape(shape)
+    little = target.newbyteorder("<") if target.kind in "iuf" else target
+    numbers: Array = raw.view(little).reshape(shape)
+    return numbers
 
 
 def unpacked(raw: Array, bits: int, count: int) -> Array:

@@ -35,9 +35,7 @@ def matmul(call: Call, a: Array, b: Array) -> Array:
 
 
 @kernel("Attention", domain=COREML)
-def attention(
-    call: Call, q: Array, k: Array, v: Array, mask: Array | None = None
-) -> Array:
+def attention(call: Call, q: Array, k: Array, v: Array, mask: Array | None = None) -> Array:
     """Scaled dot products; every axis in front of the last two is a batch."""
     lead = q.shape[:-2]
     heads = [each.reshape(1, -1, *each.shape[-2:]) for each in (q, k, v)]
@@ -99,8 +97,9 @@ def not_equal(call: Call, a: Array, b: Array) -> Array:
 def floor_div(call: Call, a: Array, b: Array) -> Array:
     """The quotient, rounded down."""
     if a.dtype.kind != "f":
-        return np.floor_divide(a, b)
-    return np.floor(np.asarray(standard(call, "Div", a, b, version=_VERSION)))
+        return np.asarray(a // b)
+    quotient = np.asarray(standard(call, "Div", a, b, version=_VERSION))
+    return np.asarray(np.floor(quotient))
 
 
 @kernel("Stack", domain=COREML)
@@ -259,7 +258,7 @@ def upsample(call: Call, x: Array) -> Array:
 
 
 @kernel("LSTM", "GRU", "RNN", domain=COREML)
-def recurrent(  # noqa: PLR0917
+def recurrent(
     call: Call,
     x: Array,
     h: Array,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from isomorph.frameworks.coreml.arguments import Arguments, Lowered, NotUnderstoodError
@@ -9,6 +11,11 @@ from isomorph.frameworks.coreml.blobs import unpacked
 from isomorph.frameworks.coreml.operators import COREML, Types, lowers
 from isomorph.frameworks.coreml.program import Array
 
+_GATES = {
+    "lstm": ("recurrent_activation", "cell_activation", "activation"),
+    "gru": ("recurrent_activation", "activation"), "rnn": ("activation",),
+}  # fmt: skip
+"""The functions of a recurrent layer, in the order in which ONNX lists them."""
 _AUTO = {"valid": "VALID", "same": "SAME_UPPER", "same_lower": "SAME_LOWER", "custom": "NOTSET"}
 
 
@@ -38,7 +45,7 @@ def _attention(given: Arguments, types: Types) -> Lowered:
     return given.lowered("Attention", *inputs, kernel="Attention", domain=COREML)
 
 
-def _windows(given: Arguments, rank: int) -> dict[str, object]:
+def _windows(given: Arguments, rank: int) -> dict[str, Any]:
     """Strides, dilations and padding of a window over so many spatial axes."""
     kind = given.text("pad_type", "valid")
     if kind not in _AUTO:
@@ -168,14 +175,13 @@ def _recurrent(given: Arguments, types: Types) -> Lowered:
     names = ["x", "initial_h", "initial_c", "weight_ih", "weight_hh", "bias",
              "weight_ih_back", "weight_hh_back", "bias_back"]  # fmt: skip
     inputs = [given.tensor(each) for each in names]
-    gates = {"lstm": ("recurrent_activation", "cell_activation", "activation"),
-             "gru": ("recurrent_activation", "activation"), "rnn": ("activation",)}[kind]  # fmt: skip
+    gates = _GATES[kind]
     functions = tuple(
         given.text(each, "sigmoid" if each == "recurrent_activation" else "tanh") for each in gates
     )
-    if not {"sigmoid", "tanh", "relu"} >= set(functions):
+    if not set(functions) <= {"sigmoid", "tanh", "relu"}:
         raise NotUnderstoodError(f"the activations {functions}")
-    attributes: dict[str, object] = {
+    attributes: dict[str, Any] = {
         "direction": given.text("direction", "forward"),
         "output_sequence": given.flag("output_sequence"),
         "activations": functions,
@@ -260,7 +266,9 @@ def _palette(given: Arguments, types: Types) -> Lowered:
             raise NotUnderstoodError("a palette of vectors")
         own = [axis for axis, size in enumerate(lut.shape[:-2]) if size > 1]
         table = lut.reshape(-1, lut.shape[-2])
-        if len(own) > 1 or any(size % part for size, part in zip(indices.shape, lut.shape, strict=False)):
+        if len(own) > 1 or any(
+            size % part for size, part in zip(indices.shape, lut.shape, strict=False)
+        ):
             raise NotUnderstoodError("palettes for blocks of several axes")
         indices = _with_groups(indices, lut, own[0] if own else 0)
         table = table.reshape(-1)
@@ -296,5 +304,3 @@ def _sparse(given: Arguments, types: Types) -> Lowered:
     dense = np.zeros(count, data.dtype)
     dense[kept] = data.reshape(-1)
     return given.lowered("Identity", given.store("dense", dense.reshape(shape)))
-
-

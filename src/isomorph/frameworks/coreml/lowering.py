@@ -82,7 +82,7 @@ class _Block:
 
     def graph(self, block: MilBlock, inputs: tuple[tuple[str, MilType], ...]) -> LoweredGraph:
         self._types.update(inputs)
-        nodes = []
+        nodes: list[LoweredNode] = []
         for operation in block.operations:
             self._types.update(operation.outputs)
             value = operation.attributes.get("val") if operation.type == "const" else None
@@ -95,7 +95,7 @@ class _Block:
         used.update(n for node in nodes for b in node.bodies.values() for n in b.captured)
         constants = {name: value for name, value in self._own.items() if name in used}
         constants.update((name, value) for name, value in self._made.items() if name in used)
-        types = {name: self._types[name] for name in self._types if name in used or name in inputs}
+        types = {name: self._types[name] for name in self._types if name in used}
         own = {name for node in nodes for name, _ in node.operation.outputs}
         types.update((name, self._types[name]) for name in own)
         types.update(inputs)
@@ -114,7 +114,7 @@ class _Block:
             name = operation.outputs[0][0] if operation.outputs else f"{name}_{index}"
         self._names.add(name)
         given = Arguments(self._program, operation, self._known, self._made)
-        missing, bodies = "", {}
+        missing, bodies = "", dict[str, LoweredGraph]()
         if operation.type in BODIES:
             meaning, bodies = self._with_blocks(given)
             if len(bodies) != len(operation.blocks) or len(bodies) != 2:

@@ -73,9 +73,7 @@ def _binary(given: Arguments, types: Types) -> Lowered:
 def _own_binary(given: Arguments, types: Types) -> Lowered:
     op = "NotEqual" if given.operation.type == "not_equal" else "Div"
     kernel = "NotEqual" if op == "NotEqual" else "FloorDiv"
-    return given.lowered(
-        op, given.tensor("x"), given.tensor("y"), kernel=kernel, domain=COREML
-    )
+    return given.lowered(op, given.tensor("x"), given.tensor("y"), kernel=kernel, domain=COREML)
 
 
 @lowers("square")
@@ -180,7 +178,10 @@ def _reduction(given: Arguments, types: Types) -> Lowered:
 @lowers("reduce_argmax", "reduce_argmin")
 def _position(given: Arguments, types: Types) -> Lowered:
     op = "ArgMax" if given.operation.type == "reduce_argmax" else "ArgMin"
-    axis, keep = given.whole("axis", -1), given.flag("keep_dims", default=True, attribute="keepdims")
+    axis, keep = (
+        given.whole("axis", -1),
+        given.flag("keep_dims", default=True, attribute="keepdims"),
+    )
     return given.lowered(op, given.tensor("x"), axis=axis, keepdims=keep)
 
 
@@ -221,7 +222,9 @@ def _concat(given: Arguments, types: Types) -> Lowered:
 @lowers("stack")
 def _stack(given: Arguments, types: Types) -> Lowered:
     axis = given.whole("axis", 0)
-    return given.lowered("Stack", *given.tensors("values"), kernel="Stack", domain=COREML, axis=axis)
+    return given.lowered(
+        "Stack", *given.tensors("values"), kernel="Stack", domain=COREML, axis=axis
+    )
 
 
 @lowers("split")

@@ -114,7 +114,7 @@ def _program(parsed: Specification, data: bytes, path: Path) -> MilProgram:
     name = parsed.default_function or ("main" if "main" in names or not names else names[0])
     if name not in parsed.functions:
         raise UnreadableModelError(
-            "MODEL_BROKEN", f"the ML program has no function {name!r}:", file=str(path),
+            "INVALID_GRAPH", f"the ML program has no function {name!r}:", file=str(path),
             why=f"it has: {listed(names) or 'none'}",
         )  # fmt: skip
     function = parsed.functions[name]
@@ -158,7 +158,7 @@ def _specification_file(package: Path, *, trusted: bool) -> Path:
         stated = [str(each["path"]) for each in entries.values()]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UnreadableModelError(
-            "MODEL_BROKEN", "the manifest of the package cannot be read:", file=file,
+            "INVALID_GRAPH", "the manifest of the package cannot be read:", file=file,
             where=MANIFEST, why=f"{type(error).__name__}: {error}",
             fix="copy the whole package again",
         ) from error  # fmt: skip

@@ -40,8 +40,6 @@ _DTYPES = {
 _KINDS = {2: "sequence", 3: "tuple", 4: "map", 5: "state"}
 _DEEPEST = 32
 """Blocks inside blocks; MIL nests one for each loop or branch."""
-_LONGEST = 1 << 26
-"""Numbers of one value inside a specification; larger weights lie in files of their own."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -79,7 +77,7 @@ def parse(data: bytes, *, file: str) -> Specification:
         ) from error  # fmt: skip
     except (ValueError, OverflowError, TypeError) as error:
         raise UnreadableModelError(
-            "MODEL_BROKEN", "the Core ML specification contradicts itself:", file=file,
+            "INVALID_GRAPH", "the Core ML specification contradicts itself:", file=file,
             why=str(error),
         ) from error  # fmt: skip
 
@@ -236,9 +234,7 @@ class _Reader:
             data = self._immediate(immediate, kind)
         elif not file:
             raise ValueError("a value is neither stored nor found in a file")
-        return MilValue(
-            type=kind, data=data, file=file, offset=offset, span=(span.start, span.end)
-        )
+        return MilValue(type=kind, data=data, file=file, offset=offset, span=(span.start, span.end))
 
     def _immediate(self, span: Field, kind: MilType) -> Array | str | None:
         if kind.kind != "tensor" or kind.dtype is None:
@@ -248,8 +244,6 @@ class _Reader:
             raise ValueError("a stored value has no size")
         sizes = tuple(size or 0 for size in shape)
         count = math.prod(sizes)
-        if count > _LONGEST:
-            raise ValueError(f"a value of {count} numbers inside the specification")
         for tensor in self._inside(span):
             for each in self._inside(tensor) if tensor.number == 1 else ():
                 return self._tensor(each, kind.dtype, sizes, count)
@@ -365,15 +359,12 @@ class _Reader:
 
 
 def _filled(numbers: Any, dtype: str, sizes: tuple[int, ...], count: int) -> Array:  # noqa: ANN401
-    """The numbers in their type; a single one may stand for all."""
-    held = np.asarray(numbers if len(numbers) or not count else [0])
+    """The numbers in their type and shape."""
+    held = np.asarray(numbers)
     if held.size != count:
-        if held.size != 1:
-            raise ValueError(f"{held.size} numbers for a tensor of {count}")
-        held = np.full(count, held.reshape(-1)[0])
-    if dtype == "string":
-        return held.astype(object).reshape(sizes)
-    return held.astype(numpy_dtype(dtype)).reshape(sizes)
+        raise ValueError(f"{held.size} numbers for a tensor of {count}")
+    kind = np.dtype(object) if dtype == "string" else numpy_dtype(dtype)
+    return held.astype(kind).reshape(sizes)
 
 
 def _signed(value: int) -> int:

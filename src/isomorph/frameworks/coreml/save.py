@@ -24,7 +24,8 @@ def save(
     A package is written as a package; what else lies in it is copied as it is.
     """
     source, specification = program.path, program.specification
-    assert source is not None and specification is not None, "only opened models are saved"
+    assert source is not None, "only opened models are saved"
+    assert specification is not None, "only opened models are saved"
     written = program.data if data is None else data
     changed = {program.weights[name].resolve(): raw for name, raw in (weights or {}).items()}
     if not source.is_dir():
