@@ -66,6 +66,7 @@ class ConvertKeywords(TypedDict, total=False):
     opset: int | None
     sizes: Mapping[str, Sequence[int]] | None
     ranges: Mapping[str, Sequence[float]] | None
+    translation_only: bool
     state: str | Path | None
     memory: int | None
     timeout: float | None

@@ -115,6 +115,8 @@ class ConvertOptions:
     ranges: Mapping[str, Sequence[float]] | None = None
     """The least and largest number of each input. Nodes that are not proven to stay within float16
     for all such inputs stay in float32."""
+    translation_only: bool = False
+    """Ask about the graphs alone where this machine cannot run a result (Core ML needs macOS)."""
     state: str | Path | None = None
     """Weights (safetensors) for a model that a factory builds."""
     limits: Limits = field(default_factory=Limits)

@@ -379,7 +379,8 @@ TranslationOnly = Annotated[
     ),
 ]
 Quantize = Annotated[
-    str | None, Option("--quantize", metavar="WIDTH", help="float16, dynamic, int8 or int16x8.")
+    str | None,
+    Option("--quantize", metavar="WIDTH", help="float16, dynamic, int8, int16x8 or palettized."),
 ]
 KeepFloat = Annotated[
     str | None,

@@ -17,7 +17,10 @@ from isomorph.store.targets import check_target, refuse_overwriting
 if TYPE_CHECKING:
     from isomorph.core.conversion import Conversion
 
-SUFFIXES = {".onnx": "onnx", ".tflite": "tflite", ".xml": "openvino", ".pt2": "pytorch"}
+SUFFIXES = {
+    ".onnx": "onnx", ".tflite": "tflite", ".xml": "openvino", ".pt2": "pytorch",
+    ".mlpackage": "coreml",
+}  # fmt: skip
 """The format by suffix; a name without a suffix is a folder, which holds a SavedModel."""
 
 
@@ -96,6 +99,7 @@ def _repeated_options(options: Mapping[str, Any]) -> list[str]:
         words += ["--dim", f"{axis}={size}"]
     for axis, sizes in (options.get("sizes") or {}).items():
         words += ["--dims", f"{axis}={','.join(map(str, sizes))}"]
+    words += ["--translation-only"] if options.get("translation_only") else []
     return [*words, "--seed", str(options["seed"])] if options.get("seed") else words
 
 

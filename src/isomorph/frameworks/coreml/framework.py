@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from isomorph.core.model import Model
 from isomorph.core.operator_tables import NO_TABLES
 
 if TYPE_CHECKING:
+    from isomorph.core.patch import Patch
     from isomorph.frameworks.coreml.program import MilProgram
 
 _SUFFIX = ".mlpackage"
@@ -24,6 +26,7 @@ class CoremlFramework:
     runtime = "coreml"
     oracle = "coreml_oracle"
     keeps_metadata = False
+    keeps_float = False
     operator_tables = NO_TABLES
 
     def sniff(self, path: Path, head: bytes) -> bool:
@@ -74,6 +77,20 @@ class CoremlFramework:
         from isomorph.frameworks.coreml.save import save
 
         save(model.native, Path(path))
+
+    def apply(self, model: Model, patch: Patch, path: Path) -> None:
+        """Write a patched copy of the package or file."""
+        from isomorph.frameworks.coreml.edit import applied
+        from isomorph.frameworks.coreml.save import save
+
+        data, weights = applied(model.native, patch)
+        save(model.native, Path(path), data=data, weights=weights)
+
+    def apply_in_memory(self, model: Model, patch: Patch) -> Model:
+        """The patched model in memory, for the oracle to try a few tensors of it."""
+        from isomorph.frameworks.coreml.edit import applied_in_memory
+
+        return replace(model, native=applied_in_memory(model.native, patch))
 
 
 def _producer(program: MilProgram) -> str:

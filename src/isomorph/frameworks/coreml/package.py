@@ -95,6 +95,18 @@ def open_model(path: Path, *, trusted: bool = False) -> OpenedModel:
     return OpenedModel(program=whole, digest=digest.hexdigest())
 
 
+def reparsed(program: MilProgram, data: bytes) -> MilProgram:
+    """The program with another specification, and everything else as it was."""
+    file = str(program.path)
+    return replace(
+        _program(parse(data, file=file), data, Path(file)),
+        read=program.read,
+        path=program.path,
+        specification=program.specification,
+        weights=program.weights,
+    )
+
+
 def _given(inputs: Mapping[str, tuple[str | MilValue, ...]]) -> Iterator[MilValue]:
     for values in inputs.values():
         yield from (each for each in values if isinstance(each, MilValue))
