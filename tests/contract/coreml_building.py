@@ -182,9 +182,11 @@ def normal(rng, *shape):
     return rng.normal(size=shape).astype(np.float32)
 
 
-def network(*, held=lambda block, name, array: block.const(name, array), dtype="float32"):
+def network(
+    *, held=lambda block, name, array: block.const(name, array), dtype="float32", block=None
+):
     """Conv, normalization, two branches, pooling, a product; ``held`` stores a weight."""
-    rng, block = np.random.default_rng(0), Block()
+    rng, block = np.random.default_rng(0), Block() if block is None else block
 
     def weight(name, *shape):
         return held(block, name, normal(rng, *shape).astype(dtype))
