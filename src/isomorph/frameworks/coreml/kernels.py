@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from isomorph.frameworks.coreml.operators import COREML
@@ -135,6 +137,13 @@ def cut_by_size(call: Call, x: Array, begin: Array, size: Array) -> Array:
     return np.asarray(x[tuple(cuts)])
 
 
+@kernel("Crop", domain=COREML)
+def crop(call: Call, x: Array) -> Array:
+    """The last two axes without so many elements at their ends."""
+    (top, bottom), (left, right) = call.attributes["height"], call.attributes["width"]
+    return x[..., top : x.shape[-2] - bottom, left : x.shape[-1] - right]
+
+
 @kernel("Scatter", domain=COREML)
 def scatter(call: Call, x: Array, indices: Array, updates: Array) -> Array:
     """Slices of one axis replaced by others, or combined with them."""
@@ -252,6 +261,11 @@ def upsample(call: Call, x: Array) -> Array:
     }
     if "scales" in given:
         scales, sizes = np.asarray([1.0] * (x.ndim - 2) + list(given["scales"]), np.float32), None
+        if given["mode"] == "linear":
+            # The factors decide the sizes, and the sizes where the points lie.
+            pairs = zip(x.shape[-2:], given["scales"], strict=True)
+            ends = [math.floor(size * factor) for size, factor in pairs]
+            scales, sizes = None, np.asarray([*x.shape[:-2], *ends], np.int64)
     else:
         scales, sizes = None, np.asarray([*x.shape[:-2], *given["sizes"]], np.int64)
     return np.asarray(standard(call, "Resize", x, None, scales, sizes, version=13, **attributes))

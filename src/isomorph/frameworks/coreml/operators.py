@@ -251,6 +251,15 @@ def _slice_by_size(given: Arguments, types: Types) -> Lowered:
     return given.lowered("Slice", *inputs, kernel="SliceBySize", domain=COREML)
 
 
+@lowers("crop")
+def _crop(given: Arguments, types: Types) -> Lowered:
+    height = given.wholes("crop_height", attribute="height")
+    width = given.wholes("crop_width", attribute="width")
+    return given.lowered(
+        "Slice", given.tensor("x"), kernel="Crop", domain=COREML, height=height, width=width
+    )
+
+
 @lowers("gather")
 def _gather(given: Arguments, types: Types) -> Lowered:
     if given.whole("batch_dims", 0):

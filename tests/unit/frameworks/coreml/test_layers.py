@@ -94,6 +94,20 @@ def test_bilinear_upsampling(tmp_path, corners):
     same(evaluated(tmp_path, data, IMAGE), wanted)
 
 
+def test_factors_decide_the_sizes_and_the_sizes_where_the_points_lie(tmp_path):
+    # Core ML Tools writes a little more than 10/7, so that rounding does not lose a row.
+    data = one("upsample_bilinear", IMAGE.shape, x="x", align_corners=np.bool_(False),
+               scale_factor_height=np.float32(10.0001 / 7),
+               scale_factor_width=np.float32(11.0001 / 6))  # fmt: skip
+    wanted = F.interpolate(wide(IMAGE), size=(10, 11), mode="bilinear")
+    same(evaluated(tmp_path, data, IMAGE), wanted)
+
+
+def test_a_crop(tmp_path):
+    data = one("crop", IMAGE.shape, x="x", crop_height=ints(1, 2), crop_width=ints(0, 3))
+    same(evaluated(tmp_path, data, IMAGE), wide(IMAGE)[..., 1:-2, :-3])
+
+
 def test_nearest_upsampling(tmp_path):
     data = one("upsample_nearest_neighbor", IMAGE.shape, x="x",
                scale_factor_height=np.int32(2), scale_factor_width=np.int32(2))  # fmt: skip
