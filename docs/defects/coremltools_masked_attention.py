@@ -1,37 +1,51 @@
-"""Core ML Tools 9.0 gives a fully masked row of attention the mean of all values; PyTorch gives 0.
+"""Core ML Tools gives attention that sees no key the mean of all values; PyTorch gives zeros.
 
-A boolean mask becomes finite numbers (-3e4 where it is False), so a row without any True is an
-even softmax. Seen with coremltools 9.0 and torch 2.13.0 on Linux; no Mac is needed: the script
-reads the program and evaluates its mask with NumPy.
-
-    python coremltools_masked_attention.py
+A boolean mask becomes finite numbers (-30000 where it is False), so a row without any True is an
+even softmax. No Mac is needed: the script reads the number from the converted program.
 """
 
-import coremltools as ct
+import sys
+
+import coremltools
 import numpy as np
 import torch
 
 
 class Attention(torch.nn.Module):
-    def forward(self, x, mask):
+    """Attention under a mask."""
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """A row of zeros in the mask sees no key."""
         return torch.nn.functional.scaled_dot_product_attention(x, x, x, mask > 0)
 
 
 x = torch.randn(1, 1, 4, 8, generator=torch.Generator().manual_seed(0))
 mask = torch.tensor([[0] * 4] + [[1] * 4] * 3, dtype=torch.int32)
-print("PyTorch, masked row:", Attention()(x, mask)[0, 0, 0].numpy().round(3))
-model = ct.convert(
-    torch.jit.trace(Attention(), (x, mask)),
+right = Attention()(x, mask)[0, 0, 0].double().numpy()
+model = coremltools.convert(
+    torch.jit.trace(Attention().eval(), (x, mask)),
     inputs=[
-        ct.TensorType(name="x", shape=x.shape),
-        ct.TensorType(name="mask", shape=mask.shape, dtype=np.int32),
+        coremltools.TensorType(name="x", shape=x.shape),
+        coremltools.TensorType(name="mask", shape=mask.shape, dtype=np.int32),
     ],
     convert_to="mlprogram",
-    compute_precision=ct.precision.FLOAT32,
+    compute_precision=coremltools.precision.FLOAT32,
     skip_model_load=True,
 )
-print(model._mil_program)
-scores = (x @ x.mT / 8**0.5)[0, 0].double().numpy() + np.where(mask.numpy() > 0, 0.0, -3e4)
-weights = np.exp(scores - scores.max(1, keepdims=True))
-weights /= weights.sum(1, keepdims=True)
-print("the program, masked row:", (weights @ x[0, 0].double().numpy())[0].round(3))
+(function,) = model.get_spec().mlProgram.functions.values()
+operations = function.block_specializations[function.opset].operations
+numbers = [
+    number
+    for each in operations
+    if each.type == "const"
+    for number in each.attributes["val"].immediateValue.tensor.floats.values
+]
+hidden = min(numbers)
+scores = (x @ x.mT / 8**0.5)[0, 0, 0].double().numpy() + hidden
+weights = np.exp(scores - scores.max())
+converted = weights / weights.sum() @ x[0, 0].double().numpy()
+print(f"coremltools {coremltools.__version__}, torch {torch.__version__}")
+print("added where the mask is False:", hidden)
+print("right:    ", right.round(3))
+print("converted:", converted.round(3))
+sys.exit(0 if np.isfinite(hidden) and not np.allclose(converted, right, atol=1e-3) else 1)

@@ -134,9 +134,6 @@ def jax_sample(folder: Path) -> Sample:
     return Sample(path, {"x": image()})
 
 
-SAMPLES = {
-    "executorch": executorch_sample,
-    "jax": jax_sample,
 def coreml_sample(folder: Path) -> Sample:
     """The same kind of network, written field by field."""
     from coreml_building import small
@@ -150,6 +147,8 @@ def coreml_sample(folder: Path) -> Sample:
 
 SAMPLES = {
     "coreml": coreml_sample,
+    "executorch": executorch_sample,
+    "jax": jax_sample,
     "onnx": onnx_sample,
     "pytorch": pytorch_sample,
     "tensorflow": tensorflow_sample,
@@ -199,12 +198,6 @@ def unknown_jax(folder: Path) -> tuple[Path, str]:
     return path, "Frobnicate"
 
 
-UNKNOWN = {
-    "jax": unknown_jax,
-    "onnx": unknown_onnx,
-    "tensorflow": unknown_tensorflow,
-    "tflite": unknown_tflite,
-}
 def unknown_coreml(folder: Path) -> tuple[Path, str]:
     """An ML program with an operator that no runtime has."""
     from coreml_building import unknown
@@ -214,5 +207,10 @@ def unknown_coreml(folder: Path) -> tuple[Path, str]:
     return path, "Frobnicate"
 
 
-UNKNOWN = {"onnx": unknown_onnx, "tensorflow": unknown_tensorflow, "tflite": unknown_tflite}
-UNKNOWN["coreml"] = unknown_coreml
+UNKNOWN = {
+    "coreml": unknown_coreml,
+    "jax": unknown_jax,
+    "onnx": unknown_onnx,
+    "tensorflow": unknown_tensorflow,
+    "tflite": unknown_tflite,
+}

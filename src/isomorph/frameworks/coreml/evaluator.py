@@ -10,7 +10,6 @@ import numpy as np
 
 from isomorph.core.errors import UnreadableModelError, listed
 from isomorph.core.ops import MOVES_DATA
-from isomorph.frameworks.coreml import kernels  # noqa: F401 - registers its kernels
 from isomorph.frameworks.coreml.lowering import LoweredGraph, LoweredNode, lowered
 from isomorph.kernels import registry
 from isomorph.oracle import evaluator as oracle

@@ -8,8 +8,9 @@ import numpy as np
 
 from isomorph.frameworks.coreml.arguments import Arguments, Lowered, NotUnderstoodError
 from isomorph.frameworks.coreml.blobs import unpacked
-from isomorph.frameworks.coreml.operators import COREML, Types, lowers
+from isomorph.frameworks.coreml.operators import Types, lowers
 from isomorph.frameworks.coreml.program import Array
+from isomorph.kernels.mil import COREML
 
 _GATES = {
     "lstm": ("recurrent_activation", "cell_activation", "activation"),

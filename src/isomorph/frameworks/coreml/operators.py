@@ -8,10 +8,8 @@ import numpy as np
 
 from isomorph.frameworks.coreml.arguments import Arguments, Lowered, NotUnderstoodError
 from isomorph.frameworks.coreml.program import MilType
+from isomorph.kernels.mil import COREML
 from isomorph.oracle.dtypes import ONNX_DTYPES
-
-COREML = "coreml"
-"""The domain of kernels for what ONNX spells otherwise."""
 
 Types = Mapping[str, MilType]
 Lower = Callable[[Arguments, Types], Lowered]

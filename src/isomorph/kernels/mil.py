@@ -1,4 +1,4 @@
-"""Kernels of what MIL spells otherwise than ONNX: each is made of ONNX's, with their noise."""
+"""Operators of MIL, Core ML's language, that ONNX spells otherwise: made of ONNX's kernels."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import math
 
 import numpy as np
 
-from isomorph.frameworks.coreml.operators import COREML
 from isomorph.kernels.registry import kernel, standard
 from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
+
+COREML = "coreml"
+"""The domain of these kernels."""
 
 _VERSION = 24
 _LSTM = (0, 2, 1, 3)
@@ -259,15 +261,15 @@ def upsample(call: Call, x: Array) -> Array:
     attributes = {
         key: given[key] for key in ("mode", "coordinate_transformation_mode", "nearest_mode")
     }
+    scales: Array | None = None
+    ends = list(given.get("sizes", ()))
     if "scales" in given:
-        scales, sizes = np.asarray([1.0] * (x.ndim - 2) + list(given["scales"]), np.float32), None
-        if given["mode"] == "linear":
-            # The factors decide the sizes, and the sizes where the points lie.
-            pairs = zip(x.shape[-2:], given["scales"], strict=True)
-            ends = [math.floor(size * factor) for size, factor in pairs]
-            scales, sizes = None, np.asarray([*x.shape[:-2], *ends], np.int64)
-    else:
-        scales, sizes = None, np.asarray([*x.shape[:-2], *given["sizes"]], np.int64)
+        # For lines the factors decide the sizes, and the sizes where the points lie.
+        pairs = zip(x.shape[-2:], given["scales"], strict=True)
+        ends = [math.floor(size * factor) for size, factor in pairs]
+    if "scales" in given and given["mode"] != "linear":
+        scales = np.asarray([1.0] * (x.ndim - 2) + list(given["scales"]), np.float32)
+    sizes = np.asarray([*x.shape[:-2], *ends], np.int64) if scales is None else None
     return np.asarray(standard(call, "Resize", x, None, scales, sizes, version=13, **attributes))
 
 
