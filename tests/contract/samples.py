@@ -134,7 +134,19 @@ def jax_sample(folder: Path) -> Sample:
     return Sample(path, {"x": image()})
 
 
+def coreml_sample(folder: Path) -> Sample:
+    """The same kind of network, written field by field."""
+    from coreml_building import small
+
+    path = folder / "sample.mlmodel"
+    path.write_bytes(small())
+    return Sample(
+        path, {"x": np.random.default_rng(1).normal(size=(2, 3, 6, 6)).astype(np.float32)}
+    )
+
+
 SAMPLES = {
+    "coreml": coreml_sample,
     "executorch": executorch_sample,
     "jax": jax_sample,
     "onnx": onnx_sample,
@@ -186,7 +198,17 @@ def unknown_jax(folder: Path) -> tuple[Path, str]:
     return path, "Frobnicate"
 
 
+def unknown_coreml(folder: Path) -> tuple[Path, str]:
+    """An ML program with an operator that no runtime has."""
+    from coreml_building import unknown
+
+    path = folder / "unknown.mlmodel"
+    path.write_bytes(unknown("Frobnicate"))
+    return path, "Frobnicate"
+
+
 UNKNOWN = {
+    "coreml": unknown_coreml,
     "jax": unknown_jax,
     "onnx": unknown_onnx,
     "tensorflow": unknown_tensorflow,

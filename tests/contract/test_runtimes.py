@@ -8,6 +8,7 @@ import pytest
 
 from isomorph import registry
 from isomorph.core.errors import IsomorphError
+from isomorph.core.execution import NeedsPlatform
 from isomorph.core.model import Graph, Model
 from isomorph.core.trace import Environment, Noise, flatten
 from isomorph.oracle.noise_stats import hand_over
@@ -22,6 +23,12 @@ PAIRS = [
         Model(framework=framework, location="", digest="", graph=NOTHING)
     )
 ]
+
+
+def skip_elsewhere(runtime):
+    """Skip where a runtime says that this machine cannot run it."""
+    if isinstance(runtime, NeedsPlatform) and runtime.unavailable():
+        pytest.skip(runtime.unavailable())
 
 
 def test_every_runtime_runs_some_framework():
@@ -48,6 +55,7 @@ def opened(request, loaded):
     runtime, framework = request.param
     model, sample = loaded(framework)
     extension = registry.runtime(runtime)
+    skip_elsewhere(extension)
     settings = {**extension.settings, **extension.plain}
     session = extension.open(model, Environment(runtime=runtime, settings=settings))
     yield model, sample.feeds, session
@@ -174,6 +182,7 @@ def test_the_environment_names_runtime_and_version(opened):
 @pytest.mark.parametrize("runtime", registry.names("runtimes"))
 def test_an_unsupported_model_is_refused_by_the_operators_name(runtime, tmp_path):
     extension = registry.runtime(runtime)
+    skip_elsewhere(extension)
     for framework, build in UNKNOWN.items():
         path, operator = build(tmp_path)
         model = registry.framework(framework).load(str(path), {})

@@ -47,6 +47,12 @@ export interface Report {
   only_given: boolean;
   /** Whether only outputs were compared, on few inputs, and nothing was searched for. */
   quick: boolean;
+  /** Whether the graphs alone were asked about, where this machine cannot run a model. */
+  translation_only: boolean;
+  /** Models that this machine cannot run. */
+  not_run: NotRun[];
+  /** What the graphs amount to where a model was not run; null where every model was run. */
+  translation: Verdict | null;
   models: ModelSummary[];
   environments: Record<string, Environment>;
   inputs: InputSummary[];
@@ -82,6 +88,13 @@ export interface Report {
   schema: string;
   /** Of the names of fields; a report without it is of revision 1. */
   revision: number;
+}
+
+/** A model that this machine cannot run, so that its graph alone was judged. */
+export interface NotRun {
+  role: string;
+  runtime: string;
+  why: string;
 }
 
 /** What the report keeps of a model. */

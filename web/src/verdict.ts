@@ -38,6 +38,11 @@ export function verdict(report: Report): HTMLElement {
 /** What the verdict covers, as in the headline of every other report: on 1 given input. */
 function covers(report: Report): string {
   const measured = coveredInputs(report);
+  if (report.translation) {
+    const why = [...new Set((report.not_run ?? []).map((one) => one.why))].join(", ");
+    const word = report.translation === report.verdict ? "" : `${report.translation} `;
+    return `${`${word}in translation ${measured}`.trim()}; not run: ${why}`;
+  }
   const proven = report.verdict === "equivalent" && report.proof && whole(report.proof) && !contradicted(report);
   const text = proven ? `for every input of these shapes, measured ${measured}` : measured;
   return report.quick === true ? `${text} (quick: outputs only)`.trim() : text;

@@ -59,7 +59,7 @@ def convert(
     recorded = {"data": data, "inputs": inputs, "dims": dims, "sizes": sizes, "seed": seed}
     recorded |= {"state": state, "memory": limits.memory, "timeout": limits.timeout}
     budgets = stated_budgets(budget)
-    recorded |= {"budget": budgets}
+    recorded |= {"budget": budgets, "translation_only": options.translation_only}
     request = conversion_request(
         target,
         to=to,
@@ -79,6 +79,7 @@ def convert(
         sizes=sizes,
         budgets=budgets,
         seed=seed,
+        translation_only=options.translation_only,
         data=samples,
         trusted=trusted_names(source, trust=trust),
         on_progress=progress,

@@ -38,6 +38,7 @@ class PairKeywords(RuntimeKeywords, total=False):
     bind_inputs: Mapping[str, str] | None
     bind_outputs: Mapping[str, str] | None
     layouts: Mapping[str, Sequence[int]] | None
+    translation_only: bool
 
 
 class CheckKeywords(PairKeywords, total=False):
@@ -65,6 +66,7 @@ class ConvertKeywords(TypedDict, total=False):
     opset: int | None
     sizes: Mapping[str, Sequence[int]] | None
     ranges: Mapping[str, Sequence[float]] | None
+    translation_only: bool
     state: str | Path | None
     memory: int | None
     timeout: float | None

@@ -54,6 +54,8 @@ class PairOptions:
     """The candidate's output for an output of the reference."""
     layouts: Mapping[str, Sequence[int]] = field(default_factory=dict)
     """The reference's axes in the order that an input or output of the candidate has."""
+    translation_only: bool = False
+    """Ask about the graphs alone where this machine cannot run a model (Core ML needs macOS)."""
     runtime: RuntimeOptions = field(default_factory=RuntimeOptions)
     """Where the models run, and what they are loaded with."""
 
@@ -113,6 +115,8 @@ class ConvertOptions:
     ranges: Mapping[str, Sequence[float]] | None = None
     """The least and largest number of each input. Nodes that are not proven to stay within float16
     for all such inputs stay in float32."""
+    translation_only: bool = False
+    """Ask about the graphs alone where this machine cannot run a result (Core ML needs macOS)."""
     state: str | Path | None = None
     """Weights (safetensors) for a model that a factory builds."""
     limits: Limits = field(default_factory=Limits)

@@ -29,6 +29,8 @@ class CheckConfig:
     """Which axes of the reference an input or output of the candidate has, in its order."""
     any_arrangement: bool = False
     """Whether outputs may have their axes in any order: those of a part of a graph have none."""
+    translation_only: bool = False
+    """Whether the graphs alone are asked about where this machine cannot run a model."""
     quick: bool = False
     """Whether only the outputs are compared, on the given inputs or one generated input."""
     prove: bool = False

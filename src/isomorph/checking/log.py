@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from isomorph.checking.verdict import Claim, Outcome, Summary, extended
+from isomorph.checking.verdict import Claim, Outcome, Summary, extended, not_run_here
 from isomorph.core.coverage import concluded
+from isomorph.core.divergence import Verdict
 from isomorph.core.progress import begin_step
-from isomorph.core.report import Skipped
+from isomorph.core.report import NotRun, Skipped
 from isomorph.measure.ledger import Accounts
 
 if TYPE_CHECKING:
     from isomorph.checking.config import CheckConfig
-    from isomorph.core.divergence import Verdict
     from isomorph.core.limits import Limit
     from isomorph.core.model import TensorSpec
     from isomorph.core.report import Binding
@@ -35,6 +35,8 @@ class CheckLog:
     limits: Mapping[Limit, None] = field(default_factory=dict)
     """The limits that were hit."""
     started: float = field(default_factory=time.monotonic)
+    translation: Verdict | None = None
+    """What the graphs amount to, where this machine cannot run a model."""
 
     def add(self, outcome: Outcome) -> None:
         """Take over the outcome of a phase."""
@@ -45,8 +47,22 @@ class CheckLog:
         self.summary = replace(self.summary, verdict=verdict, reason=reason)
 
     def conclude(self) -> None:
-        """Lower the verdict if the outputs were not compared on every sample."""
+        """Lower the verdict if an output was not compared on every sample, or a model not run."""
         self.decide(*concluded(self.summary.verdict, self.summary.reason, self.ledger.coverage))
+        verdict = self.summary.verdict
+        if self.not_run and verdict is not Verdict.UNKNOWN:
+            self.translation = verdict
+            asked = self.options.translation_only
+            self.decide(*not_run_here(verdict, self.summary.reason, self.not_run, asked=asked))
+
+    @property
+    def not_run(self) -> tuple[NotRun, ...]:
+        """The models that this machine cannot run."""
+        return tuple(
+            NotRun(role=each.role, runtime=each.runtime, why=each.unavailable)
+            for each in self.handles
+            if each.unavailable
+        )
 
     def expect(
         self, outputs: Sequence[TensorSpec], bound: Sequence[Binding], *, interface: bool = True

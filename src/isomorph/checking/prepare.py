@@ -112,7 +112,8 @@ def prepare_pair(
     reference: ModelHandle, candidate: ModelHandle, options: CheckConfig
 ) -> PreparedPair:
     """Bind the inputs and outputs of two models, by what the user stated first."""
-    pair = dequantize_pair(reference, candidate, options.bind_inputs, options.bind_outputs)
+    sides = reference.in_translation(), candidate.in_translation()
+    pair = dequantize_pair(*sides, options.bind_inputs, options.bind_outputs)
     left, right = pair.reference.model.graph, pair.candidate.model.graph
     return PreparedPair(
         interface=pair,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from isomorph.checking.log import CheckLog
-from isomorph.checking.verdict import Claim, Outcome
+from isomorph.checking.verdict import Claim, Outcome, without_runs
 from isomorph.core.cost import cost_so_far, phase
 from isomorph.core.divergence import Verdict
 from isomorph.core.execution import provider_fallback
@@ -105,6 +105,9 @@ def report_so_far(log: CheckLog, handles: Sequence[ModelHandle]) -> Report:
         reason=_reason(summary, only_given=options.only_given),
         only_given=options.only_given,
         quick=options.quick,
+        translation_only=options.translation_only,
+        not_run=log.not_run,
+        translation=log.translation,
         command="check",
         seed=options.seed,
         draws=most_draws(divergences),
@@ -117,7 +120,7 @@ def report_so_far(log: CheckLog, handles: Sequence[ModelHandle]) -> Report:
             for sample in log.samples
             for each in feeding.summaries(sample.feeds, sample.origin, sample.kind)
         ),
-        outputs=divergences,
+        outputs=tuple(without_runs(each, log.not_run) for each in divergences),
         coverage=log.ledger.coverage,
         findings=output_findings.ranked(summary.findings),
         skipped=(*summary.skipped, *hit),

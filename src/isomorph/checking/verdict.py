@@ -5,7 +5,7 @@ A phase returns an ``Outcome``; ``extended`` adds it to the ``Summary`` of the p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from isomorph.core.divergence import Divergence, Verdict
 from isomorph.measure.worst_sample import SEVERITY, weight
 
 if TYPE_CHECKING:
-    from isomorph.core.report import Finding, Skipped
+    from isomorph.core.report import Finding, NotRun, Skipped
 
 OutputKey = tuple[str | None, str | None]
 """The names of an output in the reference and in the candidate."""
@@ -98,6 +98,37 @@ def known_to_differ(summary: Summary) -> frozenset[OutputKey]:
     """The pairs of outputs that some sample has shown to differ."""
     worst = summary.divergences.items()
     return frozenset(key for key, each in worst if each.verdict is Verdict.DIVERGENT)
+
+
+def not_run_here(
+    verdict: Verdict, reason: str, not_run: Sequence[NotRun], *, asked: bool
+) -> tuple[Verdict, str]:
+    """The verdict on graphs of which a model was not run; ``asked``: they alone were asked about.
+
+    That graphs differ needs no run. That they are the same says nothing about one.
+    """
+    why = ", ".join(dict.fromkeys(each.why for each in not_run))
+    if verdict is Verdict.DIVERGENT:
+        return verdict, reason
+    if asked:
+        return verdict, f"{reason}, in float64; not run: {why}"
+    return Verdict.UNKNOWN, (
+        f"{verdict} in translation, and not run: {why} "
+        "(--translation-only asks about the graphs alone)"
+    )
+
+
+def without_runs(divergence: Divergence, not_run: Sequence[NotRun]) -> Divergence:
+    """The divergence without the errors of runs that were not made."""
+    roles = {each.role for each in not_run}
+    if not roles:
+        return divergence
+    return replace(
+        divergence,
+        observed=None,
+        execution_reference=None if "reference" in roles else divergence.execution_reference,
+        execution_candidate=None if "candidate" in roles else divergence.execution_candidate,
+    )
 
 
 def _claimed(summary: Summary, claim: Claim) -> Summary:

@@ -77,6 +77,7 @@ class PairFlags(Flags):
     bind_input: cli_options.BindInput = None
     bind_output: cli_options.BindOutput = None
     layout: cli_options.Layout = None
+    translation_only: cli_options.TranslationOnly = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,6 +148,7 @@ class RouteFlags(Flags):
     range_words: convert_options.ConvertRange = None
     repair: convert_options.Repair = False
     keep: convert_options.Keep = False
+    translation_only: cli_options.TranslationOnly = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -371,8 +371,16 @@ Cache = Annotated[
 OnlyGiven = Annotated[
     bool, Option("--only-given", help="Ask about the given inputs alone, not the whole function.")
 ]
+TranslationOnly = Annotated[
+    bool,
+    Option(
+        "--translation-only",
+        help="Ask about the graphs alone where this machine cannot run a model.",
+    ),
+]
 Quantize = Annotated[
-    str | None, Option("--quantize", metavar="WIDTH", help="float16, dynamic, int8 or int16x8.")
+    str | None,
+    Option("--quantize", metavar="WIDTH", help="float16, dynamic, int8, int16x8 or palettized."),
 ]
 KeepFloat = Annotated[
     str | None,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 SUFFIXES = {
     ".onnx": "onnx", ".tflite": "tflite", ".xml": "openvino", ".pt2": "pytorch",
     ".pte": "executorch",
+    ".mlpackage": "coreml",
 }  # fmt: skip
 """The format by suffix; a name without a suffix is a folder, which holds a SavedModel."""
 
@@ -99,6 +100,7 @@ def _repeated_options(options: Mapping[str, Any]) -> list[str]:
         words += ["--dim", f"{axis}={size}"]
     for axis, sizes in (options.get("sizes") or {}).items():
         words += ["--dims", f"{axis}={','.join(map(str, sizes))}"]
+    words += ["--translation-only"] if options.get("translation_only") else []
     return [*words, "--seed", str(options["seed"])] if options.get("seed") else words
 
 

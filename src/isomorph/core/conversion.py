@@ -23,7 +23,7 @@ KEEP_FLOAT32 = "keep_float32"
 PRECISIONS = ("float16", "bfloat16")
 """The words of ``--precision``."""
 
-WIDTHS = ("float16", "dynamic", "int8", "int16x8")
+WIDTHS = ("float16", "dynamic", "int8", "int16x8", "palettized")
 """The words of ``--quantize``."""
 
 

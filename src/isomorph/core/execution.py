@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array, Environment
@@ -89,3 +89,12 @@ class Execution:
     switches: tuple[Switch, ...] = ()
     others: tuple[str, ...] = ()
     """Further runtimes that can run this model."""
+
+
+@runtime_checkable
+class NeedsPlatform(Protocol):
+    """The ability of a runtime to state that this kind of machine cannot run it."""
+
+    def unavailable(self) -> str:
+        """Why it cannot run on this machine, in a few words; empty where it can."""
+        ...

@@ -228,6 +228,15 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NotRun:
+    """A model that this machine cannot run, so that its graph alone was judged."""
+
+    role: str
+    runtime: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """The verdict of a check and everything that it is based on."""
 
@@ -243,6 +252,12 @@ class Report:
     """Whether the question was restricted to the given inputs."""
     quick: bool = False
     """Whether only outputs were compared, on few inputs, and nothing was searched for."""
+    translation_only: bool = False
+    """Whether the graphs alone were asked about, where this machine cannot run a model."""
+    not_run: tuple[NotRun, ...] = ()
+    """Models that this machine cannot run."""
+    translation: Verdict | None = None
+    """What the graphs amount to where a model was not run; null where every model was run."""
     models: tuple[ModelSummary, ...] = ()
     environments: Mapping[str, Environment] = field(default_factory=dict)
     inputs: tuple[InputSummary, ...] = ()
@@ -293,6 +308,8 @@ class Report:
         ``EQUIVALENT for every input of these shapes`` takes both: a measured verdict of equivalent,
         and a proof of every output.
         """
+        if self.translation is not None:
+            return self._headline_in_translation
         word = str(self.verdict).upper()
         fine = self.verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED}
         text = f"{word} {self.coverage.words}" if fine and self.coverage is not None else word
@@ -301,6 +318,21 @@ class Report:
         if self.only_given:
             text = f"{text} only" if fine else f"{text} on the given inputs only"
         return f"{text} (quick: outputs only)" if self.quick else text
+
+    @property
+    def _headline_in_translation(self) -> str:
+        """``EQUIVALENT in translation on 1 given input; not run: X needs macOS``.
+
+        Unknown comes first where the graphs alone were not asked about.
+        """
+        word = f"{str(self.translation).upper()} in translation"
+        if self.verdict is not self.translation:
+            word = f"{str(self.verdict).upper()}: {word}"
+        covered = self.coverage.words if self.coverage is not None else ""
+        only = "the given inputs only" if self.only_given else ""
+        quick = "(quick: outputs only)" if self.quick else ""
+        text = " ".join(filter(None, (word, covered, only and f"({only})", quick)))
+        return f"{text}; not run: {', '.join(dict.fromkeys(each.why for each in self.not_run))}"
 
     @property
     def proven(self) -> bool:

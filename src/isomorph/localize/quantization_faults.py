@@ -45,7 +45,9 @@ def judge_losses(comparison: Comparison, located: Located) -> Comparison:
     faults = [
         each
         for each in beyond
-        if opaque.isdisjoint(each.nodes) and not _lost_on_its_grids(located.matcher, each)
+        if opaque.isdisjoint(each.nodes)
+        and not _lost_on_its_grids(located.matcher, each)
+        and not makes_right_wrong(located.matcher, each)
     ]
     return _as_divergent(comparison, located, faults) if faults else comparison
 
@@ -98,6 +100,41 @@ def _has_match(matcher: ValueMatcher, fault: Fault) -> bool:
     )
 
 
+def makes_right_wrong(matcher: ValueMatcher, fault: Fault) -> bool:
+    """Whether the supposed value moves the first right tensor behind the fault away from right.
+
+    Then nothing is wrong in this place, and the graph computes in another order: it may scale one
+    factor where the reference scales the product. To correct a fault moves what follows it toward
+    the reference, up to what chance makes of noise: of n errors of one size, the sum of their
+    squares grows by more than z² of them with the probability of a deviation of z.
+    """
+    ref, cand = matcher.reference, matcher.candidate
+    below = cand.topology.below([fault.tensor])
+    for node in cand.graph.nodes:
+        for name in below.intersection(node.outputs).intersection(cand.values):
+            size = cand.prints[name].elements
+            equal = [
+                other
+                for other in ref.values
+                if ref.prints[other].elements == size and _equal_within_noise(matcher, other, name)
+            ]
+            if equal:
+                found = cand.fetched(name, {fault.tensor: fault.value})
+                before, other = min((_rms(ref.values[e], cand.values[name]), e) for e in equal)
+                noise = math.hypot(ref.spread[other], cand.spread[name])
+                share = max(1.0, threshold(size) ** 2 / size)
+                return _rms(ref.values[other], found) > math.hypot(before, math.sqrt(share) * noise)
+    return False
+
+
+def _rms(left: Array, right: Array) -> float:
+    """The rms of the difference in the arrangement in which it is least."""
+    return min(
+        (rms_and_peak(moved.array(left), right)[0] for moved in rearrangements(left, right.shape)),
+        default=math.inf,
+    )
+
+
 def _equal_within_noise(
     matcher: ValueMatcher, ref: str, cand: str, noise: float | None = None
 ) -> bool:
@@ -109,10 +146,7 @@ def _equal_within_noise(
     bound = matcher.tolerance(ref, cand)
     if noise is not None:
         bound += threshold(right.size) * noise
-    return any(
-        rms_and_peak(moved.array(left), right)[0] <= bound
-        for moved in rearrangements(left, right.shape)
-    )
+    return _rms(left, right) <= bound
 
 
 def _lost_on_its_grids(matcher: ValueMatcher, fault: Fault) -> bool:

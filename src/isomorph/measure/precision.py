@@ -17,7 +17,7 @@ QUANTIZED_OPS = frozenset(
     {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "ConvInteger",
      "QLinearConv", "QLinearMatMul", "DynamicQuantizeLSTM", "DynamicQuantizeMatMul",
      "MatMulIntegerToFloat", "QGemm", "QAttention", "MatMulNBits",
-     "GatherBlockQuantized", "FakeQuant"}
+     "GatherBlockQuantized", "FakeQuant", "PaletteLookup"}
 )  # fmt: skip
 _QUANTIZED = frozenset({"quantized"})
 OF_SHAPES = ("Shape", "Size")

@@ -111,11 +111,17 @@ def _aside(report: Report) -> str:
 def _sides(report: Report, width: int) -> Iterator[RenderableType]:
     """Each model and, below it, where it was run; an environment is ``role`` or ``role place``."""
     rest = dict(report.environments)
+    why = {each.role: each.why for each in report.not_run}
     for model in report.models:
         yield labeled(model.role, _model(model))
         for key in [key for key in rest if key.partition(" ")[0] == model.role]:
             place = key.partition(" ")[2] or "run"
             environment = rest.pop(key)
+            if place in ("run", "plain") and model.role in why:
+                if place == "run":
+                    text = f"{environment.runtime}: not run, {why[model.role]}"
+                    yield _one_line(f"  {place}", printable(text), width)
+                continue
             run = report.environments.get(f"{model.role} run")
             text = _environment(environment)
             if place == "plain" and run is not None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from isomorph import registry
 from isomorph.core.errors import IsomorphError, UsageError
+from isomorph.core.execution import NeedsPlatform
 from isomorph.core.protocols import EnvironmentReader, SetsPrecision
 from isomorph.core.report import ModelForm, ModelSummary, summarize
 from isomorph.core.trace import Environment
@@ -20,6 +21,7 @@ from isomorph.sessions.dequantized_session import (
     quantized_feeds,
     real_feeds,
 )
+from isomorph.sessions.translated_session import TranslatedSession
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model, Quantization, TensorSpec
@@ -46,6 +48,8 @@ class ModelHandle:
     """What reports call it, where that is not its location: an object of the caller's."""
     reals: Mapping[str, Quantization] = field(default_factory=dict)
     """Quantized inputs and outputs that are given and returned as real numbers."""
+    translated: bool = False
+    """Whether its oracle takes the place of a run that this machine cannot make."""
     _sessions: dict[str, Session] = field(default_factory=dict)
     _failed: dict[str, IsomorphError] = field(default_factory=dict)
 
@@ -59,12 +63,24 @@ class ModelHandle:
         Where memory is not ample, that of a large model is opened when it runs, so that the two
         sides hold one at a time.
         """
-        if not self.runs_beside_another:
+        if self.unavailable or not self.runs_beside_another:
             return
         try:
             self.run()
         except IsomorphError as error:
             self._failed["run"] = error
+
+    @property
+    def unavailable(self) -> str:
+        """Why this machine cannot run it; empty where it can, and for what was recorded."""
+        runtime = registry.runtime(self.runtime)
+        if self.form is ModelForm.TRACE or not isinstance(runtime, NeedsPlatform):
+            return ""
+        return runtime.unavailable()
+
+    def in_translation(self) -> ModelHandle:
+        """The same model; where this machine cannot run it, its graph alone is evaluated."""
+        return replace(self, translated=True) if self.unavailable else self
 
     def release(self) -> None:
         """Let the runtime of a large model go while the oracle works; it is opened anew to run."""
@@ -132,6 +148,10 @@ class ModelHandle:
     def _session(self, purpose: str, runtime: str, settings: Mapping[str, str]) -> Session:
         if purpose in self._failed:
             raise self._failed.pop(purpose)
+        if purpose not in self._sessions and self.translated and purpose != "oracle":
+            self._sessions[purpose] = TranslatedSession(
+                self.oracle(), self.model.graph, runtime, self.unavailable
+            )
         if purpose not in self._sessions:
             asked = Environment(
                 runtime=runtime,

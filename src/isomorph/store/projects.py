@@ -67,6 +67,7 @@ _KINDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "caches": (_table_of(_is_text), "a table of names"),
     "strict": (_is_flag, "true or false"),
     "only_given": (_is_flag, "true or false"),
+    "translation_only": (_is_flag, "true or false"),
     "trust": (_is_flag, "true or false"),
     "quick": (_is_flag, "true or false"),
     "prove": (_is_flag, "true or false"),

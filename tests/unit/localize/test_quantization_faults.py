@@ -179,3 +179,48 @@ def test_what_draws_do_not_move_may_be_off_by_the_rounding_of_its_type(dtype, be
     )
     fault = SimpleNamespace(tensor="table", counterpart="table", value=right)
     assert quantization_faults._beyond(matcher, fault, grids=True) is beyond
+
+
+def _behind(moved):
+    """A fault in q, and t behind it, right up to its noise; ``moved`` is t with q corrected."""
+    right = RNG.standard_normal((20, 20))
+    sizes = SimpleNamespace(elements=right.size, rms=1.0)
+    side = {
+        "prints": {"t": sizes, "q": sizes},
+        "spread": {"t": 0.01, "q": 0.01},
+        "graph": SimpleNamespace(nodes=[SimpleNamespace(outputs=("q",), name="n"),
+                                        SimpleNamespace(outputs=("t",), name="m")]),
+    }  # fmt: skip
+    own = right + 0.01 * RNG.standard_normal(right.shape)
+    candidate = SimpleNamespace(
+        values={"q": right, "t": own},
+        topology=SimpleNamespace(below=lambda names: {"t"}),
+        fetched=lambda name, given: moved(right, own),
+        **side,
+    )
+    reference = SimpleNamespace(values={"t": right}, **side)
+    matcher = SimpleNamespace(
+        reference=reference, candidate=candidate, tolerance=lambda ref, cand: 0.1
+    )
+    return matcher, SimpleNamespace(tensor="q", value=right)
+
+
+@pytest.mark.parametrize(
+    ("moved", "wrong"),
+    [
+        (lambda right, own: own, False),
+        (lambda right, own: right, False),
+        (lambda right, own: right + 0.01 * RNG.standard_normal(right.shape), False),
+        (lambda right, own: own + 0.03 * RNG.standard_normal(right.shape), True),
+        (lambda right, own: 3.0 * own, True),
+    ],
+    ids=["as it was", "exact", "other noise", "off by three noises", "scaled"],
+)
+def test_a_correction_that_moves_a_right_tensor_away_corrects_nothing(moved, wrong):
+    assert quantization_faults.makes_right_wrong(*_behind(moved)) is wrong
+
+
+def test_without_a_right_tensor_behind_it_a_correction_is_not_judged():
+    matcher, fault = _behind(lambda right, own: 3.0 * own)
+    matcher.candidate.values["t"] = matcher.candidate.values["t"] + 1.0
+    assert not quantization_faults.makes_right_wrong(matcher, fault)

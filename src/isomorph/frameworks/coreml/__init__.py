@@ -1,0 +1,1 @@
+"""Core ML models with an ML program: .mlpackage folders and .mlmodel files."""

@@ -1,0 +1,223 @@
+"""ML programs for the float64 oracle, fed and fetched at any tensor of the main block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.core.errors import UnreadableModelError, listed
+from isomorph.core.ops import MOVES_DATA
+from isomorph.frameworks.coreml.lowering import LoweredGraph, LoweredNode, lowered
+from isomorph.kernels import registry
+from isomorph.oracle import evaluator as oracle
+from isomorph.oracle.call import Call, Kernel
+from isomorph.oracle.control_flow import chosen, truth, while_loop
+from isomorph.oracle.dtypes import is_float, numpy_dtype
+from isomorph.oracle.evaluator import own_constant
+from isomorph.oracle.named_graph import NamedGraph
+from isomorph.oracle.plan import constant_tensors
+from isomorph.oracle.rounding_rules import is_inexact_number
+from isomorph.oracle.step import Scope, Step, as_results
+from isomorph.oracle.value import EvalValue, lifted
+from isomorph.oracle.weights import WeightCache
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Noise
+    from isomorph.frameworks.coreml.program import MilProgram
+    from isomorph.oracle.executor import Executor
+    from isomorph.oracle.step import Read, Rule
+
+_VERSION = 24
+"""Of ONNX's operators whose kernels are used."""
+_EXACT = MOVES_DATA | frozenset(
+    {"Cast", "Equal", "NotEqual", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "And", "Or",
+     "Not", "Xor", "ThresholdedRelu", "Stack", "ConstantOfShape", "QuantizeLinear",
+     "PaletteLookup"}
+)  # fmt: skip
+_DISCRETE = frozenset({"Floor", "Ceil", "Round", "Sign", "Mod", "ConstantOfShape"})
+
+
+class Evaluator(oracle.Evaluator[str]):
+    """One ML program, loaded once and run many times."""
+
+    def __init__(self, program: MilProgram, *, file: str | None = None) -> None:
+        super().__init__(MilGraph(lowered(program), file))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MilStep(Step[str]):
+    """One operation: a kernel, or a rule that runs its blocks."""
+
+    kernel: Kernel | None
+    domain: str
+    declared: tuple[str | None, ...]
+    captured: tuple[str, ...] = ()
+    bodies: Mapping[str, Body] = field(default_factory=dict)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Every tensor it reads, those that its blocks read from outside included."""
+        return tuple(name for name in (*self.inputs, *self.captured) if name)
+
+    def call(
+        self, inputs: Sequence[EvalValue], site: tuple[Any, ...], *, constant: bool
+    ) -> tuple[Call, Sequence[str | None]]:
+        """The program declares every type."""
+        dtypes = tuple(value.dtype for value in inputs)
+        floats = [dtype for dtype in (*dtypes, *self.declared) if is_float(dtype)]
+        call = Call(
+            op=self.op,
+            domain=self.domain,
+            version=_VERSION,
+            attributes=self.attributes,
+            outputs=len(self.outputs),
+            dtype=floats[0] if floats else None,
+            constant=constant,
+            input_dtypes=dtypes,
+            site=site,
+        )
+        return call, self.declared
+
+    def compute(self, call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """By the kernel; integers in the type that the program declares."""
+        if self.kernel is None:
+            raise LookupError(f"{self.name} has no kernel")
+        results = as_results(self.kernel(call, *arrays))
+        pairs = zip(results, self.declared, strict=False)
+        return tuple(_as_declared(result, dtype) for result, dtype in pairs)
+
+
+def _as_declared(result: Any, dtype: str | None) -> Any:  # noqa: ANN401
+    """Indices and shapes are int32 in MIL, and int64 as kernels return them."""
+    array = np.asarray(result)
+    if dtype is None or is_float(dtype) or array.dtype.kind not in "iub":
+        return result
+    return array.astype(numpy_dtype(dtype), copy=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    """One block inside an operation."""
+
+    steps: tuple[MilStep, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    constants: Mapping[str, EvalValue]
+
+    def stored(self, key: str, executor: Executor, scope: Scope) -> EvalValue | None:
+        """The constant of this name, if the block has one."""
+        return self.constants.get(key)
+
+    def name(self, key: str, scope: Scope) -> str:
+        """The name itself."""
+        return key
+
+
+class MilGraph(NamedGraph):
+    """The main block: its operations as steps, and the constants that they read."""
+
+    def __init__(self, graph: LoweredGraph, file: str | None) -> None:
+        registry.load_all()
+        missing: dict[str, list[str]] = {}
+        steps = tuple(_step(node, missing) for node in graph.nodes)
+        if missing:
+            raise UnreadableModelError(
+                "UNSUPPORTED_OP",
+                "the oracle has no definition of an operator",
+                file=file,
+                where="; ".join(f"{op} at {listed(names)}" for op, names in missing.items()),
+                why="it is none of the operators of MIL that have a kernel here",
+                fix="define it with isomorph.op and --ops, or convert the model without it",
+            )
+        weights: WeightCache[str] = WeightCache(lambda key: _constant(graph, key))
+        super().__init__(
+            steps, graph.inputs, graph.outputs, stored=graph.constants, weights=weights
+        )
+        self._types = {name: declared.dtype for name, declared in graph.types.items()}
+        self._constants = constant_tensors(self.steps, graph.constants, _from_constants)
+
+    def fed(self, key: str, value: Any, noise: Noise | None) -> EvalValue:  # noqa: ANN401
+        """A fed array: data, or the constant that it is."""
+        array, declared = np.asarray(value), self._types.get(key)
+        tag = declared if is_float(declared) and is_float(array.dtype.name) else None
+        constant = key in self._constants
+        if constant and tag is not None:
+            own = own_constant(array, tag)
+            return EvalValue(lifted(array), dtype=tag) if own is None else own
+        return EvalValue(lifted(array), dtype=tag, constant=constant)
+
+
+def _from_constants(step: Step[str], known: Any) -> bool:  # noqa: ANN401
+    return step.shape_only or all(name in known for name in step.needs)
+
+
+def _constant(graph: LoweredGraph, key: str) -> EvalValue:
+    return EvalValue(np.asarray(graph.array(key)), constant=True)
+
+
+def _step(node: LoweredNode, missing: dict[str, list[str]]) -> MilStep:
+    meaning = node.meaning
+    op = meaning.kernel or meaning.op
+    rule = RULES.get(node.operation.type)
+    kernel = None if rule is not None else registry.find(meaning.domain, op, _VERSION)
+    if node.missing or (kernel is None and rule is None):
+        because = f" ({node.missing})" if node.missing and node.missing != "no kernel" else ""
+        missing.setdefault(f"{node.operation.type}{because}", []).append(node.name)
+    return MilStep(
+        index=node.index,
+        name=node.name,
+        op=op,
+        domain=meaning.domain,
+        kernel=kernel,
+        rule=rule,
+        inputs=meaning.inputs,
+        outputs=tuple(name for name, _ in node.operation.outputs),
+        declared=tuple(declared.dtype for _, declared in node.operation.outputs),
+        attributes=meaning.attributes,
+        shape_only=op == "Shape",
+        discrete=op in _DISCRETE,
+        exact=meaning.op in _EXACT,
+        disturbable=any(map(is_inexact_number, meaning.attributes.values())),
+        captured=tuple({n: None for body in node.bodies.values() for n in body.captured}),
+        bodies={word: _body(body, missing) for word, body in node.bodies.items()},
+    )
+
+
+def _body(graph: LoweredGraph, missing: dict[str, list[str]]) -> Body:
+    return Body(
+        steps=tuple(_step(node, missing) for node in graph.nodes),
+        inputs=graph.inputs,
+        outputs=graph.outputs,
+        constants={key: _constant(graph, key) for key in graph.constants},
+    )
+
+
+def _cond(
+    executor: Executor, step: MilStep, inputs: list[EvalValue], read: Read, scope: Scope
+) -> list[EvalValue]:
+    taken = truth(inputs[0])
+    inner = scope.inside(step.index, int(taken))
+    body = step.bodies["then" if taken else "else"]
+    return chosen(executor.body(body, {}, inner, read), inputs[0])
+
+
+def _while(
+    executor: Executor, step: MilStep, inputs: list[EvalValue], read: Read, scope: Scope
+) -> list[EvalValue]:
+    def run(word: str, carried: Sequence[EvalValue], *place: int) -> list[EvalValue]:
+        body = step.bodies[word]
+        given = dict(zip(body.inputs, carried, strict=True))
+        return executor.body(body, given, scope.inside(step.index, *place), read)
+
+    return while_loop(
+        inputs,
+        lambda carried, count: run("cond", carried, count, 0),
+        lambda carried, count: run("body", carried, count, 1),
+    )
+
+
+RULES: Mapping[str, Rule] = {"cond": _cond, "while_loop": _while}
+"""How each operator is evaluated that runs blocks."""
