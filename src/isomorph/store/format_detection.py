@@ -24,6 +24,7 @@ _FACTORY = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 _SUFFIXES = {
     ".onnx": "onnx", ".pt2": "pytorch", ".pt": "pytorch", ".pth": "pytorch", ".jit": "pytorch",
     ".tflite": "tflite", ".keras": "tensorflow", ".h5": "tensorflow", ".pb": "tensorflow",
+    ".xml": "openvino",
 }  # fmt: skip
 
 
