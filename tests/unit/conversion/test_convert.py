@@ -112,7 +112,7 @@ def test_a_result_is_judged_in_the_runtime_that_its_converter_states(dense, tmp_
     environment = done.chosen[-1].report.environments["candidate run"]
     assert environment.runtime == "openvino"
     assert environment.settings["precision"] == "f32"
-    assert done.chosen[-1].report.candidate.framework == "openvino"
+    assert [each.framework for each in done.chosen[-1].report.models][-1] == "openvino"
     assert (tmp_path / "dense.xml").is_file()
     assert (tmp_path / "dense.bin").is_file()
 

@@ -60,3 +60,20 @@ def test_a_tensor_has_its_shortest_name(tmp_path):
     path.write_text(path.read_text().replace('names="layer/relu"', r'names="y\,z:0,y\,z"'))
     graph = registry.framework("openvino").load(path, {}).graph
     assert [spec.name for spec in graph.outputs] == ["y,z"]
+
+
+def test_the_table_of_quantizers_shows_real_numbers(tmp_path):
+    """What a FakeQuant gives are real numbers on a grid, and no integers to be scaled again."""
+    pytest.importorskip("openvino")
+    import isomorph
+
+    net = Net()
+    x = net.parameter("x", (2, 8))
+    ends = [net.constant(f"end{k}", np.float32(v)) for k, v in enumerate((-2.0, 2.0) * 2)]
+    net.result(net.op("q", "FakeQuantize", [x, *ends], (2, 8), levels=256))
+    path = net.write(tmp_path / "m.xml")
+    values = np.linspace(-1.5, 1.0, 16, dtype=np.float32).reshape(2, 8)
+    report = isomorph.check(path, path, inputs={"x": values}, in_process=True, quantization=True)
+    (row,) = report.quantization
+    assert row.seen == pytest.approx((-1.5, 1.0))
+    assert row.clipped == 0.0
