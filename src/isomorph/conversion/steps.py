@@ -322,12 +322,13 @@ class RouteRunner:
         return Stop(location=str(proof.path), model=model, hop=hop)
 
     def _open_result(self, origin: Stop, step: Step, path: Path) -> ModelHandle:
-        """The result, or what stands for it: the source in the runtime that the result is for."""
+        """The result in the runtime that it is for, or its source there where nothing reads it."""
         converter = registry.converter(step.converter)
         if not isinstance(converter, ProvenByRuntime):
             return self.loader.open("candidate", str(path))
         runtime, settings = converter.proven_as
-        right = self.loader.open("candidate", origin.location)
+        read = converter.target in registry.names("frameworks")
+        right = self.loader.open("candidate", str(path) if read else origin.location)
         return replace(right, runtime=runtime, settings=settings, _sessions={})
 
     def _proof(self, right: ModelHandle, path: Path) -> _Proof:

@@ -5,31 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from isomorph.converters import _openvino
-from isomorph.core.conversion import AS_IS, Order, Workaround
+from isomorph.core.conversion import Order, Workaround
 from isomorph.core.lazy import require
 
 
 class PytorchToOpenvino:
     """``openvino.convert_model`` on an exported program, never on a traced module.
 
-    Tracing bakes decisions in, so a module is exported first, which refuses them loudly. The files
-    are proven as those from ONNX are: the same bits as the program in OpenVINO, and that held
-    against the first model by its oracle, in float32.
+    Tracing bakes decisions in, so a module is exported first, which refuses them loudly.
     """
 
     name = "pytorch_to_openvino"
     source, target, suffix = "pytorch", "openvino", ".xml"
-    widths = frozenset({AS_IS})
+    widths = _openvino.WIDTHS
     packages = ("torch", "openvino")
     install = "pip install 'isomorph[torch,openvino]'"
     worker = "openvino"
     rank, named = 0, False
     workarounds: tuple[Workaround, ...] = ()
-    loses = ("gradients and training mode", "the precision: compile it with the hint f32")
+    loses = ("gradients and training mode", *_openvino.LOSES)
     proven_as = _openvino.PROVEN_AS
 
     def convert(self, order: Order) -> Sequence[str]:
-        """Export where that is still to be done, translate, write, and run beside the source."""
+        """Export where that is still to be done, translate and write."""
         torch = require("torch", extra="torch", needed_for=f"converter {self.name!r}")
         openvino = require("openvino", extra="openvino", needed_for=f"converter {self.name!r}")
         from isomorph.frameworks.openvino.pytorch_program import translated
@@ -40,4 +38,4 @@ class PytorchToOpenvino:
         if given.kind == "module":
             program = torch.export.export(given.module.eval(), given.args, dict(given.kwargs))
         model = translated(openvino, program, order.inputs, file=order.source)
-        return (_openvino.written(openvino, model, order, model, "the exported program"),)
+        return (_openvino.save(openvino, model, order),)

@@ -346,10 +346,10 @@ class Converter(Protocol):
 
 @runtime_checkable
 class ProvenByRuntime(Protocol):
-    """The ability of a converter to write what no registered framework reads.
+    """The ability of a converter to state in which runtime its result is judged, and how set.
 
-    It ensures that its result gives the same bits as its source in ``proven_as``; so the source,
-    run there, is compared with the first model.
+    Where no registered framework reads the result, it ensures that the result gives the same bits
+    there as its source; so the source, run there, is compared with the first model.
     """
 
     proven_as: tuple[str, Mapping[str, str]]

@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from isomorph.measure.evaluated_model import EvaluatedModel
 
 RUN_TIME = "DynamicQuantizeLinear"
-_QUANTIZERS = frozenset({"QuantizeLinear", RUN_TIME})
+_FAKE = "FakeQuant"
+"""Puts real numbers on a grid and returns real numbers: what it gives are no integers."""
+_QUANTIZERS = frozenset({"QuantizeLinear", RUN_TIME, _FAKE})
 # Kernels with a run-time quantizer inside; those with quantized weights are known by these.
 _HIDING = frozenset({"DynamicQuantizeLSTM", "QAttention", "MatMulNBits"})
 
@@ -114,7 +116,8 @@ class Audit:
 
     def local_quanta(self, entry: Quantization) -> float | None:
         """Return the largest difference of runtime and oracle in steps, from equal operands."""
-        if self.regions.maker(entry.tensor) is None or not Grid(entry).whole:
+        maker = self.regions.maker(entry.tensor)
+        if maker is None or maker.op == _FAKE or not Grid(entry).whole:
             return None
         if entry is not self.writers.get(entry.tensor, entry) or self._hides_quantizer(entry):
             return None

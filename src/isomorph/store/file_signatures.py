@@ -58,12 +58,7 @@ def not_a_model(head: bytes) -> Verdict | None:
         )
     if (markup := _markup(head)) is not None:
         if _OPENVINO.search(head[:1024]):
-            return Verdict(
-                "UNSUPPORTED_FORMAT",
-                "this is an OpenVINO model (IR)",
-                "isomorph reads the model that it was converted from, and runs that in OpenVINO",
-                "isomorph check MODEL --runtime openvino, with the .onnx or .pt2 file as MODEL",
-            )
+            return None  # the network of an OpenVINO model
         return _wrong(f"this is {markup}", "a web server may have sent it instead of the model")
     for magic, kind in _EXACT:
         if head.startswith(magic):
@@ -88,6 +83,8 @@ def unclaimed(path: Path, head: bytes) -> Verdict:
     """The error for a file that no installed framework accepts."""
     if head[4:8] == _TFLITE:
         return unsupported("a TensorFlow Lite model", "tflite")
+    if _OPENVINO.search(head[:1024]):
+        return unsupported("an OpenVINO model (IR)", "openvino")
     if head.startswith(GGUF):
         return unsupported("a GGUF file of a language model", "hf")
     if head.startswith(_HDF5):

@@ -25,6 +25,7 @@ _SUFFIXES = {
     ".onnx": "onnx", ".pt2": "pytorch", ".pt": "pytorch", ".pth": "pytorch", ".jit": "pytorch",
     ".pte": "executorch",
     ".tflite": "tflite", ".keras": "tensorflow", ".h5": "tensorflow", ".pb": "tensorflow",
+    ".xml": "openvino",
 }  # fmt: skip
 
 

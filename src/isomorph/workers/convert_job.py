@@ -82,6 +82,10 @@ def _copied(original: str, copy: str, framework: str) -> list[Path]:
         place = target.parent / companion.relative_to(source.parent)
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(companion, place)
+        # Those that are found by the name of the model are found by the name of its copy, too.
+        after = place.with_name(f"{target.stem}{companion.suffix}")
+        if companion.stem == source.stem and not after.exists():
+            after.symlink_to(place.name)
     return [target, *(target.parent / each.relative_to(source.parent) for each in companions)]
 
 

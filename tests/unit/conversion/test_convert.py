@@ -104,7 +104,7 @@ def test_the_cpus_with_exact_products_are_reported(dense, tmp_path):
     assert float32.chosen[-1].cpus is None
 
 
-def test_what_no_framework_reads_is_proven_by_its_source_there(dense, tmp_path):
+def test_a_result_is_judged_in_the_runtime_that_its_converter_states(dense, tmp_path):
     pytest.importorskip("openvino")
     done = api.convert(dense, tmp_path / "dense.xml")
     assert done.target == "openvino"
@@ -112,6 +112,7 @@ def test_what_no_framework_reads_is_proven_by_its_source_there(dense, tmp_path):
     environment = done.chosen[-1].report.environments["candidate run"]
     assert environment.runtime == "openvino"
     assert environment.settings["precision"] == "f32"
+    assert [each.framework for each in done.chosen[-1].report.models][-1] == "openvino"
     assert (tmp_path / "dense.xml").is_file()
     assert (tmp_path / "dense.bin").is_file()
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 DEVICE = "CPU"
 _UNSUPPORTED = re.compile(
-    r"(?:not support|not supported|no conversion rule)[^:]*operation[^:]*:\s*([^\n]+)", re.I
+    r"(?:not support|not supported|no conversion rule)[^:]*operation[^:]*:\s*([^\n]+)"
+    r"|Cannot create (\w+) layer",
+    re.I,
 )
 _NARROW = {"bf16": "bfloat16", "bfloat16": "bfloat16", "f16": "float16", "float16": "float16"}
 _MODES = {"performance": "PERFORMANCE", "accuracy": "ACCURACY"}
@@ -40,6 +42,7 @@ class Compiled:
             if name in feeds
         }
         try:
+            self._request.reset_state()  # a run begins with the states that the file states
             self._request.infer(given)
             return {
                 name: np.array(self._request.get_output_tensor(place).data)
@@ -67,6 +70,8 @@ def configuration(settings: Mapping[str, str]) -> dict[str, Any]:
         found["INFERENCE_PRECISION_HINT"] = settings["precision"]
     if settings["mode"] != "default":
         found["EXECUTION_MODE_HINT"] = _MODES[settings["mode"]]
+    if settings["dynamic_quantization"] == "off":
+        found["DYNAMIC_QUANTIZATION_GROUP_SIZE"] = "0"
     threads = thread_count(settings["threads"])
     if threads is not None:
         found["INFERENCE_NUM_THREADS"] = threads
@@ -81,9 +86,13 @@ def compiled(
     *,
     file: str,
 ) -> Compiled:
-    """A model of OpenVINO's, its file or its bytes; ``names`` are its inputs and outputs."""
+    """A model of OpenVINO's, what reads it, its file or its bytes.
+
+    ``names`` are its inputs and outputs.
+    """
     try:
         model = core.read_model(source) if isinstance(source, (str, bytes)) else source
+        model = model() if callable(model) else model
         return Compiled(core.compile_model(model, DEVICE, dict(config)), *names)
     except Exception as error:
         raise refused(error, file) from error
@@ -111,6 +120,9 @@ def completed(
             **asked.facts,
             "processor": str(core.get_property(DEVICE, "FULL_DEVICE_NAME")),
             "precision of inference": used,
+            "activations quantized in groups of": str(
+                native.get_property("DYNAMIC_QUANTIZATION_GROUP_SIZE")
+            ),
             "inside": inside,
         },
     )
@@ -121,7 +133,7 @@ def refused(error: Exception, file: str) -> IsomorphError:
     message = _message(error)
     missing = _UNSUPPORTED.search(message)
     if missing is not None:
-        named = missing[1].strip()
+        named = (missing[1] or missing[2]).strip()
         return RuntimeFailedError(
             "UNSUPPORTED_OP",
             f"OpenVINO has no operator {named}",

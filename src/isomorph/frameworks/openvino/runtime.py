@@ -18,6 +18,7 @@ _NARROW = {"bf16": "bfloat16", "f16": "float16"}
 _VALUES = {
     "precision": ("default", "f32", "bf16", "f16"),
     "mode": ("default", "performance", "accuracy"),
+    "dynamic_quantization": ("default", "off"),
 }
 
 
@@ -32,17 +33,29 @@ class OpenvinoRuntime:
     name = "openvino"
     extra: str | None = "openvino"
     worker = "openvino"
-    settings: Mapping[str, str] = {"precision": "default", "mode": "default", "threads": ""}
+    settings: Mapping[str, str] = {
+        "precision": "default",
+        "mode": "default",
+        "dynamic_quantization": "default",
+        "threads": "",
+    }
     plain: Mapping[str, str] = {}
-    switches = (Switch(name="full precision", settings={"precision": "f32"}, kind="precision"),)
+    switches = (
+        Switch(name="full precision", settings={"precision": "f32"}, kind="precision"),
+        Switch(
+            name="products of compressed weights without quantized activations",
+            settings={"dynamic_quantization": "off"},
+            kind="kernel",
+        ),
+    )
 
     def requested_dtype(self, settings: Mapping[str, str]) -> str:
         """The type of the precision hint, where that is narrower than float32."""
         return _NARROW.get(settings["precision"], "")
 
     def accepts(self, model: Model) -> bool:
-        """ONNX models and PyTorch programs."""
-        return model.framework in {"onnx", "pytorch"}
+        """OpenVINO's own models, ONNX models and PyTorch programs."""
+        return model.framework in {"openvino", "onnx", "pytorch"}
 
     def open(self, model: Model, environment: Environment) -> Session:
         """Compile the whole model; pieces of it when a run first needs them."""
@@ -50,6 +63,10 @@ class OpenvinoRuntime:
         for key, known in _VALUES.items():
             chosen(self.name, words, key, known)
         openvino = require("openvino", extra="openvino", needed_for="runtime 'openvino'")
+        if model.framework == "openvino":
+            from isomorph.frameworks.openvino.ir_session import OpenvinoIrSession
+
+            return OpenvinoIrSession(model, environment, words, openvino)
         if model.framework == "pytorch":
             from isomorph.frameworks.openvino.pytorch_program import OpenvinoTorchSession
 

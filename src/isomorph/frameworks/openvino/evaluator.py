@@ -1,0 +1,162 @@
+"""An OpenVINO model for the float64 oracle, fed and fetched at any top-level tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.core.errors import UnreadableModelError, listed
+from isomorph.core.ops import MOVES_DATA
+from isomorph.frameworks.openvino.eval_control import RULES
+from isomorph.frameworks.openvino.nodes import IrNode, nodes_of
+from isomorph.frameworks.openvino.op_table import has_meaning
+from isomorph.frameworks.openvino.oracle_step import IrStep, Part
+from isomorph.frameworks.openvino.weights import array_of
+from isomorph.kernels import registry
+from isomorph.kernels.openvino.layers import ONNX, OPENVINO
+from isomorph.oracle import evaluator as oracle
+from isomorph.oracle.dtypes import is_float
+from isomorph.oracle.evaluator import own_constant, words_as_objects
+from isomorph.oracle.named_graph import NamedGraph
+from isomorph.oracle.rounding_rules import is_inexact_number
+from isomorph.oracle.value import EvalValue, lifted
+from isomorph.oracle.weights import WeightCache
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Noise
+    from isomorph.frameworks.openvino.program import IrGraph, IrModel
+
+EXACT = MOVES_DATA | frozenset(
+    {"Cast", "CastLike", "ReverseSequence", "OneHot", "NonZero", "IsNaN", "IsInf", "IsFinite",
+     "Equal", "NotEqual", "Less", "Greater", "LessOrEqual", "GreaterOrEqual", "And", "Or", "Not",
+     "Xor", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot", "ReduceLogicalAnd",
+     "ReduceLogicalOr", "ScatterUpdate", "StridedSlice", "ReadValue", "Assign"}
+)  # fmt: skip
+"""Operators whose result is an input's value, or not a float at all."""
+DISCRETE = frozenset({"Floor", "Ceil", "Round", "Sign", "Mod", "FloorMod", "Range"})
+"""Operators whose float result is discrete among constants."""
+
+
+class Evaluator(oracle.Evaluator[str]):
+    """One model, loaded once and run many times; an operator without a meaning is refused here."""
+
+    def __init__(self, model: IrModel, *, file: str | None = None) -> None:
+        super().__init__(IrMainGraph(model, file))
+
+
+class IrMainGraph(NamedGraph):
+    """The main graph of a model: its steps, its constants and what its tensors declare."""
+
+    def __init__(self, model: IrModel, file: str | None) -> None:
+        registry.load_all()
+        self._model = model
+        graph = model.graph
+        steps = _steps(model, graph)
+        _refuse_unsupported(steps, file)
+        self._types = {port.name: port.dtype for layer in graph.layers for port in layer.outputs}
+        stored = {layer.outputs[0].name: layer for layer in graph.constants}
+        super().__init__(
+            steps,
+            graph.inputs,
+            graph.results,
+            stored=stored,
+            weights=_weights(model, graph),
+            folds=lambda step, known: step.rule is None and all(n in known for n in step.needs),
+        )
+
+    def fed(self, key: str, value: Any, noise: Noise | None) -> EvalValue:  # noqa: ANN401
+        """A fed array: the constant that it is, or data."""
+        array, declared = words_as_objects(np.asarray(value)), self._types.get(key)
+        constant = key in self.folded.names
+        if is_float(declared) and array.dtype.kind in "fV":
+            own = own_constant(array, str(declared)) if constant else None
+            return EvalValue(lifted(array), dtype=declared) if own is None else own
+        return EvalValue(array, dtype=declared, constant=constant)
+
+
+def _weights(model: IrModel, graph: IrGraph) -> WeightCache[str]:
+    stored = {layer.outputs[0].name: layer for layer in graph.constants}
+    return WeightCache(
+        lambda key: EvalValue(
+            array_of(model, stored[key]), dtype=stored[key].outputs[0].dtype, constant=True
+        )
+    )
+
+
+def _steps(model: IrModel, graph: IrGraph) -> tuple[IrStep, ...]:
+    return tuple(_step(model, index, node) for index, node in enumerate(nodes_of(graph)))
+
+
+def _step(model: IrModel, index: int, node: IrNode) -> IrStep:
+    layer = node.layer
+    op = node.op if node.dequantizes else layer.type
+    kernel = registry.find(OPENVINO, op, 1)
+    domain = OPENVINO
+    if kernel is None:
+        op, domain = node.op, ""
+        kernel = registry.find("", op, ONNX)
+    declared = tuple(port.dtype for port in node.outputs)
+    attributes = {**node.attributes, "output_dtypes": declared, "version": layer.version}
+    if not has_meaning(layer, node.attributes):
+        kernel = None
+    return IrStep(
+        index=index,
+        name=node.name,
+        op=op,
+        inputs=node.inputs,
+        outputs=tuple(port.name for port in node.outputs),
+        attributes=attributes,
+        rule=RULES.get(layer.type) if node.bodies else None,
+        shape_only=node.op == "Shape",
+        discrete=node.op in DISCRETE,
+        exact=node.op in EXACT,
+        disturbable=any(map(is_inexact_number, node.attributes.values())),
+        kernel=kernel,
+        declared=declared,
+        domain=domain,
+        version=1 if domain else ONNX,
+        bodies={key: _part(model, body, f"{node.name}/{key}") for key, body in node.bodies.items()},
+    )
+
+
+def _part(model: IrModel, body: Any, name: str) -> Part:  # noqa: ANN401
+    graph: IrGraph = body.graph
+    wanted = (
+        *(port.tensor for port in body.gives),
+        *(end for end, _ in body.back),
+        *([body.condition] if body.condition else []),
+    )
+    return Part(
+        body=body,
+        name_of=name,
+        inputs=graph.inputs,
+        outputs=tuple(dict.fromkeys(wanted)),
+        steps=_steps(model, graph),
+        stored_names=frozenset(layer.outputs[0].name for layer in graph.constants),
+        weights=_weights(model, graph),
+    )
+
+
+def _all_steps(steps: tuple[IrStep, ...]) -> Iterator[IrStep]:
+    for step in steps:
+        yield step
+        for part in step.bodies.values():
+            yield from _all_steps(part.steps)
+
+
+def _refuse_unsupported(steps: tuple[IrStep, ...], file: str | None) -> None:
+    missing: dict[str, list[str]] = {}
+    for step in _all_steps(steps):
+        if step.kernel is None and step.rule is None:
+            missing.setdefault(step.op, []).append(step.name)
+    if missing:
+        raise UnreadableModelError(
+            "UNSUPPORTED_OP",
+            "the oracle has no definition of an operator",
+            file=file,
+            where="; ".join(f"{op} at {listed(names)}" for op, names in missing.items()),
+            why="it is an operator of an extension, or one that we have no kernel for",
+            fix="convert the model with other operators",
+        )

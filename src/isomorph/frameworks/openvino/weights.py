@@ -1,0 +1,148 @@
+"""The .bin file beside a graph: found safely, mapped, and read constant by constant."""
+
+from __future__ import annotations
+
+import math
+import mmap
+import os
+import stat
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.core.errors import IsomorphError, RefusedError, UnreadableModelError
+from isomorph.kernels.quantized import unpacked
+from isomorph.oracle.dtypes import numpy_dtype
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+    from isomorph.frameworks.openvino.program import IrModel, Layer, Stored
+
+BITS = {"int4": 4, "uint4": 4, "float4_e2m1fn": 4}
+"""Of the types that share a byte; every other has whole bytes."""
+
+
+def beside(path: Path) -> Path:
+    """The file with the weights of a graph: the same name with another suffix."""
+    return path.with_suffix(".bin")
+
+
+def mapped(path: Path, *, trusted: bool) -> Any:  # noqa: ANN401
+    """The bytes of the weights of the graph at ``path``; none where there is no such file.
+
+    A link may lead anywhere, so it is followed only where the user trusts the model.
+    """
+    place = beside(path)
+    try:
+        status = os.lstat(place)
+    except OSError:
+        return b""
+    if not trusted:
+        if not stat.S_ISREG(status.st_mode):
+            raise _escape(place, path, "it is no regular file, or a link to one")
+        if status.st_nlink > 1:
+            raise _escape(place, path, "it is a hard link, and its other name may lie anywhere")
+    elif not place.is_file():
+        raise _escape(place, path, "it leads to no regular file")
+    # Should it have become a pipe since, it is opened without waiting for a writer.
+    number = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(number, "rb") as stream:
+        size = os.fstat(number).st_size
+        return mmap.mmap(number, 0, access=mmap.ACCESS_READ) if size else stream.read(0)
+
+
+def _escape(place: Path, path: Path, why: str) -> IsomorphError:
+    return RefusedError(
+        "EXTERNAL_DATA_ESCAPE",
+        f"the weights {place.name!r} may lie outside the model's folder",
+        file=str(path),
+        why=why,
+        fix="copy the file, or pass --trust if a package cache made the link",
+    )
+
+
+def check(stored: Stored, weights: Any, *, file: str, where: str) -> None:  # noqa: ANN401
+    """Refuse a constant whose bytes do not fit its type and shape, or lie outside the file."""
+    # OpenVINO writes one byte for a tensor without elements.
+    held = stored.dtype == "string" or (0 in stored.shape and stored.size <= 1)
+    if not held and stored.size != bytes_of(stored):
+        raise UnreadableModelError(
+            "TENSOR_SIZE_MISMATCH",
+            f"declared {bytes_of(stored)} bytes, got {stored.size}",
+            file=file,
+            where=where,
+            why=f"{stored.dtype}{list(stored.shape)} and the size of its data disagree",
+            fix="convert the model again",
+        )
+    if stored.offset < 0 or stored.size < 0 or stored.offset + stored.size > len(weights):
+        missing = "there is no such file" if not len(weights) else f"it has {len(weights)}"
+        raise UnreadableModelError(
+            "EXTERNAL_DATA_SHORT",
+            f"expected {stored.size} bytes at offset {stored.offset} of the .bin file, {missing}",
+            file=file,
+            where=where,
+            why="the weights lie in a file of the same name that ends in .bin",
+            fix="put the .bin file beside the .xml file, both from the same conversion",
+        )
+
+
+def bytes_of(stored: Stored) -> int:
+    """How many bytes its type and shape take."""
+    count = math.prod(stored.shape)
+    narrow = BITS.get(stored.dtype)
+    return -(-count * narrow // 8) if narrow else count * numpy_dtype(stored.dtype).itemsize
+
+
+def array_of(model: IrModel, layer: Layer) -> Array:
+    """The values of a constant: a view of the file where its type has whole bytes."""
+    stored = layer.stored
+    assert stored is not None, "only constants are read"
+    raw = np.frombuffer(model.weights, np.uint8, stored.size, stored.offset)
+    return values_of(raw, stored)
+
+
+def values_of(raw: Array, stored: Stored) -> Array:
+    """The values that these bytes stand for."""
+    if stored.dtype == "string":
+        return _strings(raw.tobytes(), stored)
+    target = numpy_dtype(stored.dtype)
+    if 0 in stored.shape:
+        return np.zeros(stored.shape, target)
+    if stored.dtype not in BITS:
+        whole: Array = raw.view(target)
+        return whole.reshape(stored.shape)
+    fields = unpacked(raw, 4)[: math.prod(stored.shape)]
+    if stored.dtype == "int4":
+        fields = ((fields ^ 8).astype(np.int8) - 8).astype(np.int8)
+        return fields.astype(target).reshape(stored.shape)
+    if stored.dtype == "uint4":
+        return fields.astype(target).reshape(stored.shape)
+    return fields.astype(np.uint8).view(target).reshape(stored.shape)
+
+
+def packed(value: Array, dtype: str) -> bytes:
+    """The bytes that a constant of these values takes in the file."""
+    array = np.ascontiguousarray(value)
+    if dtype not in BITS:
+        return array.tobytes()
+    fields = array.reshape(-1).astype(np.int8).view(np.uint8) & 15
+    if dtype == "float4_e2m1fn":
+        fields = array.reshape(-1).view(np.uint8) & 15
+    fields = np.append(fields, np.zeros(fields.size % 2, np.uint8))
+    return (fields[0::2] | (fields[1::2] << 4)).tobytes()
+
+
+def _strings(raw: bytes, stored: Stored) -> Array:
+    """A count, where each text begins and ends, and the texts one after the other."""
+    try:
+        count = math.prod(stored.shape)
+        places = np.frombuffer(raw, "<i4", count + 2, 0)
+        text = raw[4 * (count + 2) :]
+        words = [text[a:b].decode() for a, b in pairwise(places[1:])]
+    except (ValueError, UnicodeDecodeError) as error:
+        raise UnreadableModelError(
+            "INVALID_GRAPH", "a constant of text cannot be read", why=str(error)
+        ) from error
+    return np.asarray(words, object).reshape(stored.shape)

@@ -1,0 +1,1 @@
+"""Operators of OpenVINO whose inputs or attributes are not those of ONNX."""
