@@ -23,6 +23,7 @@ from importlib.util import find_spec
 from isomorph import registry
 from isomorph.core.cpu import this_cpu
 from isomorph.core.errors import IsomorphError
+from isomorph.core.execution import NeedsPlatform
 from isomorph.core.installation import InstallationItem, InstallationStatus
 from isomorph.sessions.host import Limits
 from isomorph.store.tempdirs import TempDirs
@@ -257,6 +258,8 @@ def _extension(kind: str, name: str, absent: set[str | None]) -> InstallationIte
     except Exception as error:  # noqa: BLE001 - a third-party extension may fail in any way
         detail = f"{type(error).__name__}: {error}"
         return replace(item, status=InstallationStatus.BROKEN, detail=detail)
+    if isinstance(found, NeedsPlatform) and (why := found.unavailable()):
+        return replace(item, status=InstallationStatus.MISSING, detail=f"not here: {why}")
     packages = found.packages if kind == "converters" else ()
     lacking = [each for each in packages if find_spec(each) is None]
     if lacking:

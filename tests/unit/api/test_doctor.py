@@ -134,3 +134,16 @@ def test_a_converter_without_its_package_names_the_command_that_installs_it(monk
     found = examined._extension("converters", "onnx_slim", set())
     assert (found.kind, found.status) == ("converter", "missing")
     assert found.advice == converter.install
+
+
+@pytest.mark.parametrize("why", ["Core ML needs macOS", ""])
+def test_a_runtime_that_needs_another_machine_is_missing_here(monkeypatch, why):
+    from isomorph.api import doctor
+    from isomorph.frameworks.coreml.runtime import CoremlRuntime
+
+    monkeypatch.setattr(CoremlRuntime, "unavailable", lambda self: why)
+    found = doctor._extension("runtimes", "coreml", set())
+    assert (found.status.value, found.detail) == (
+        ("missing", f"not here: {why}") if why else ("ok", "")
+    )
+    assert found.advice is None
