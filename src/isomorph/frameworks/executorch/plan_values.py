@@ -13,7 +13,7 @@ from isomorph.frameworks.executorch.flatbuffer import DamagedFlatbufferError, Ta
 from isomorph.frameworks.executorch.program import DTYPES, PteTensor
 from isomorph.oracle.dtypes import numpy_dtype
 
-MAX_ELEMENTS = 1 << 60
+MAX_ELEMENTS = 1 << 59
 
 
 class Kind(IntEnum):
@@ -86,7 +86,10 @@ class PlanValues:
                 "BAD_DTYPE", f"element type {number} is not known", file=self.file, where=name
             )
         sizes = tuple(table.numbers(2, "i4").tolist())
-        if any(size < 0 for size in sizes) or math.prod(sizes) >= MAX_ELEMENTS:
+        if (
+            any(size < 0 for size in sizes)
+            or math.prod(max(size, 1) for size in sizes) >= MAX_ELEMENTS
+        ):
             raise UnreadableModelError(
                 "BAD_DIMS", f"no memory can hold the shape {list(sizes)}", file=self.file,
                 where=f"tensor {name!r}",

@@ -63,6 +63,7 @@ def parsed(data: Any, *, file: str, path: Path | None = None) -> PteProgram:  # 
             raise ValueError("it has no method")
         chosen = names.index(_USUAL) if _USUAL in names else 0
         method = read_method(layout, plans[chosen], file=file)
+        version = layout.root.integer(0, "I")
     except _DAMAGE as error:
         raise UnreadableModelError(
             "MODEL_TRUNCATED",
@@ -76,7 +77,7 @@ def parsed(data: Any, *, file: str, path: Path | None = None) -> PteProgram:  # 
         digest=hashlib.sha256(view).hexdigest(),
         method=names[chosen],
         methods=names,
-        version=layout.root.integer(0, "I"),
+        version=version,
         inputs=method.inputs,
         outputs=method.outputs,
         nodes=method.nodes,

@@ -30,7 +30,7 @@ _FOUR_BITS = frozenset({8, 10})
 DYNAMIC = frozenset({9, 11})
 """Types whose scale a run computes from the values of each row; held as the real numbers."""
 _PER_CHANNEL, _PER_TENSOR, _PER_TOKEN, _PER_GROUP = 1, 2, 3, 4
-_MAX_ELEMENTS = 1 << 60
+_MAX_ELEMENTS = 1 << 59
 
 Places = tuple[tuple[str, int], ...]
 
@@ -222,7 +222,7 @@ class _Opening:
         if dtype is None:
             raise DamagedFlatbufferError(f"{name} is of the unknown type {datatype}")
         dims = tuple(tensor.numbers(2, "u4").tolist())
-        if math.prod(dims) >= _MAX_ELEMENTS:
+        if math.prod(max(size, 1) for size in dims) >= _MAX_ELEMENTS:
             raise DamagedFlatbufferError(f"no memory can hold the shape {list(dims)}")
         bits = 4 if datatype in _FOUR_BITS else 8
         stored = tensor.integer(3, "I")

@@ -87,6 +87,9 @@ def test_sizes_beyond_all_memory_are_refused(data):
     assert code_of(huge) == "BAD_DIMS"
     negative = data.replace(shape, struct.pack("<4i", 1, -3, 4, 4))
     assert code_of(negative) == "BAD_DIMS"
+    # No elements, and yet more than NumPy gives a shape to.
+    none = data.replace(shape, struct.pack("<4i", 0, *[2**31 - 1] * 3))
+    assert code_of(none) == "BAD_DIMS"
 
 
 def test_constants_are_those_of_the_module(data):
