@@ -68,6 +68,7 @@ _WORDS: Mapping[str, Callable[[Any], list[str]]] = {
     "trust": _switch("--trust"),
     "quick": _switch("--quick"),
     "prove": _switch("--prove"),
+    "translation_only": _switch("--translation-only"),
     "locate": lambda value: ["--locate" if value else "--no-locate"],
     "memory": _single("--memory"),
     "timeout": _single("--timeout"),

@@ -14,7 +14,8 @@ EXAMPLES = {
     "settings": {"candidate.dtype": "bfloat16", "threads": "1"}, "dims": {"batch": 2},
     "budget": {"y": 1e-07}, "layouts": {"x": [0, 2, 3, 1]}, "bind_inputs": {"a": "b"},
     "bind_outputs": {"c": "d"}, "decode": 4, "caches": {"i": "o"}, "strict": True,
-    "only_given": True, "trust": True, "quick": True, "prove": True, "locate": False,
+    "only_given": True, "trust": True, "quick": True, "prove": True, "translation_only": True,
+    "locate": False,
     "memory": 1 << 30, "timeout": 9.5,
 }  # fmt: skip
 

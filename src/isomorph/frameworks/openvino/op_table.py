@@ -174,7 +174,8 @@ OPERATORS: Mapping[str, Operator] = {
         "Add Subtract=Sub Multiply=Mul Divide=Div Maximum=Max Minimum=Min Power=Pow FloorMod "
         "SquaredDifference Equal NotEqual Greater GreaterEqual=GreaterOrEqual Less "
         "LessEqual=LessOrEqual LogicalAnd=And LogicalOr=Or LogicalXor=Xor BitwiseAnd BitwiseOr "
-        "BitwiseXor BitwiseNot Selu HardSigmoid Swish Tile Unsqueeze Squeeze Identity"
+        "BitwiseXor BitwiseNot Selu HardSigmoid Swish Tile Unsqueeze Squeeze Identity "
+        "AdaptiveAvgPool"
     ),
     **_table("HSigmoid=HardSigmoid", alpha=1.0 / 6.0, beta=0.5),
     **_table("Mod", fmod=1),

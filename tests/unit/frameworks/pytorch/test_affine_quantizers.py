@@ -69,7 +69,7 @@ def test_onto_the_grid_and_off_it(kind, block):
         "quant_min": -8,
         "quant_max": 7,
     }
-    expected = OPS.quantize_affine(X, block, scale, zero, torch.int8, -8, 7)
+    stored = OPS.quantize_affine(X, block, scale, zero, torch.int8, -8, 7)
     own = AFFINE["torchao.quantize_affine"](
         given(OPS.quantize_affine, input=X.double(), output_dtype=torch.int8,
               **{**stated, "scale": scale.double()}), NO_NOISE,
@@ -78,14 +78,14 @@ def test_onto_the_grid_and_off_it(kind, block):
     # The largest number of a symmetric block lies between two integers.
     real = X.reshape(6, -1) / dequantized_ones(block, scale, zero)
     ties = np.abs(np.abs(real.numpy() % 1.0) - 0.5) < 1e-5
-    assert np.all((own == expected).numpy() | ties)
+    assert np.all((own == stored).numpy() | ties)
     assert np.mean(ties) < 0.2
     for wide in (torch.float32, torch.float64):
         real = AFFINE["torchao.dequantize_affine"](
-            given(OPS.dequantize_affine, input=expected, input_dtype=torch.int8,
+            given(OPS.dequantize_affine, input=stored, input_dtype=torch.int8,
                   **{**stated, "scale": scale.to(wide)}), NO_NOISE,
         )  # fmt: skip
-        expected = OPS.dequantize_affine(expected, block, scale, zero, torch.int8, -8, 7)
+        expected = OPS.dequantize_affine(stored, block, scale, zero, torch.int8, -8, 7)
         assert real.dtype == wide
         np.testing.assert_allclose(real.numpy(), expected.numpy(), rtol=1e-6)
 
