@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -115,17 +117,25 @@ def stack(call: Call, *parts: Array) -> Array:
 @kernel("Slice", domain=COREML)
 def cut(call: Call, x: Array, begin: Array, end: Array) -> Array:
     """A part of each axis; a masked end is that of the axis, a squeezed axis vanishes."""
-    given, cuts = call.attributes, []
-    for axis, size in enumerate(x.shape):
+    given = call.attributes
+    squeezed = tuple(axis for axis in range(x.ndim) if given["squeeze_mask"][axis])
+    return np.asarray(np.squeeze(x[masked_slices(given, x.shape, begin, end)], axis=squeezed))
+
+
+def masked_slices(
+    given: Mapping[str, Any], shape: tuple[int, ...], begin: Array, end: Array
+) -> tuple[slice, ...]:
+    """The slice of each axis; a masked end is that of the axis, a squeezed axis has one place."""
+    cuts = []
+    for axis, size in enumerate(shape):
         first, last = int(begin.reshape(-1)[axis]), int(end.reshape(-1)[axis])
-        step = given["strides"][axis]
         if given["squeeze_mask"][axis]:
             cuts.append(slice(first % size, first % size + 1, 1) if size else slice(0, 0))
             continue
         start = None if given["begin_mask"][axis] else first
-        cuts.append(slice(start, None if given["end_mask"][axis] else last, step))
-    squeezed = tuple(axis for axis in range(x.ndim) if given["squeeze_mask"][axis])
-    return np.asarray(np.squeeze(x[tuple(cuts)], axis=squeezed))
+        stop = None if given["end_mask"][axis] else last
+        cuts.append(slice(start, stop, given["strides"][axis]))
+    return tuple(cuts)
 
 
 @kernel("SliceBySize", domain=COREML)

@@ -152,9 +152,13 @@ def local_response(call: Call, x: Array) -> Array:
         seen = x[:, max(0, channel - before) : min(channels, channel + after + 1)]
         squares[:, channel] = (seen * seen).sum(axis=1)
     squares = call.noise.reduced(squares, lambda: squares, size)
-    base = np.asarray(bias + alpha / size * squares, dtype=x.dtype)
+    return over_power(call, x, np.asarray(bias + alpha / size * squares, dtype=x.dtype), beta)
+
+
+def over_power(call: Call, x: Array, base: Array, exponent: float) -> Array:
+    """Divide x by baseᵉ, with the roundings of base, power and quotient."""
     base = call.noise.rounded(base)
-    power = np.asarray(np.power(base, beta), dtype=x.dtype)
+    power = np.asarray(np.power(base, exponent), dtype=x.dtype)
     if call.noise.active:
         power = call.noise.rounded(power, 2.0 * power * np.maximum(1.0, np.abs(np.log(base))))
     return call.noise.rounded(x / power)

@@ -35,7 +35,7 @@ _VERSION = 24
 _EXACT = MOVES_DATA | frozenset(
     {"Cast", "Equal", "NotEqual", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "And", "Or",
      "Not", "Xor", "ThresholdedRelu", "Stack", "ConstantOfShape", "QuantizeLinear",
-     "PaletteLookup"}
+     "PaletteLookup", "NonZero", "OneHot", "SliceScatter"}
 )  # fmt: skip
 _DISCRETE = frozenset({"Floor", "Ceil", "Round", "Sign", "Mod", "ConstantOfShape"})
 

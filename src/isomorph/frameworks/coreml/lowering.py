@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from isomorph.frameworks.coreml import layers  # noqa: F401 - enters its operators
+from isomorph.frameworks.coreml import (  # noqa: F401 - they enter their operators
+    indexing_operators,
+    layers,
+)
 from isomorph.frameworks.coreml.arguments import Arguments, Lowered, NotUnderstoodError, Stored
 from isomorph.frameworks.coreml.operators import TABLE
 from isomorph.frameworks.coreml.program import (

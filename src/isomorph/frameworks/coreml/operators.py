@@ -234,13 +234,18 @@ def _split(given: Arguments, types: Types) -> Lowered:
 
 @lowers("slice_by_index")
 def _slice(given: Arguments, types: Types) -> Lowered:
+    return given.lowered(
+        "Slice", given.tensor("x"), given.tensor("begin"), given.tensor("end"), kernel="Slice",
+        domain=COREML, **slice_attributes(given, types),
+    )  # fmt: skip
+
+
+def slice_attributes(given: Arguments, types: Types) -> dict[str, tuple[int, ...]]:
+    """The strides and masks of a slice."""
     rank = given.rank("x", types)
     none = (0,) * rank
     masks = {name: given.wholes(name, none) for name in ("begin_mask", "end_mask", "squeeze_mask")}
-    return given.lowered(
-        "Slice", given.tensor("x"), given.tensor("begin"), given.tensor("end"), kernel="Slice",
-        domain=COREML, strides=given.wholes("stride", (1,) * rank, "strides"), **masks,
-    )  # fmt: skip
+    return {"strides": given.wholes("stride", (1,) * rank, "strides"), **masks}
 
 
 @lowers("slice_by_size")
@@ -362,12 +367,16 @@ def _reverse(given: Arguments, types: Types) -> Lowered:
     return given.lowered("Reverse", given.tensor("x"), kernel="Reverse", domain=COREML, axes=axes)
 
 
-@lowers("pixel_shuffle", "depth_to_space", "space_to_depth")
+_BLOCKS = {
+    "pixel_shuffle": ("DepthToSpace", "upscale_factor", "CRD"),
+    "pixel_unshuffle": ("SpaceToDepth", "downscale_factor", "CRD"),
+    "depth_to_space": ("DepthToSpace", "block_size", "DCR"),
+    "space_to_depth": ("SpaceToDepth", "block_size", "DCR"),
+}
+
+
+@lowers(*_BLOCKS)
 def _depth(given: Arguments, types: Types) -> Lowered:
-    kind = given.operation.type
-    if kind == "pixel_shuffle":
-        size = given.whole("upscale_factor", 1, "blocksize")
-        return given.lowered("DepthToSpace", given.tensor("x"), blocksize=size, mode="CRD")
-    op = "DepthToSpace" if kind == "depth_to_space" else "SpaceToDepth"
-    size = given.whole("block_size", 1, "blocksize")
-    return given.lowered(op, given.tensor("x"), blocksize=size, mode="DCR")
+    op, parameter, mode = _BLOCKS[given.operation.type]
+    size = given.whole(parameter, 1, "blocksize")
+    return given.lowered(op, given.tensor("x"), blocksize=size, mode=mode)

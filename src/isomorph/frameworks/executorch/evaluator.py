@@ -40,7 +40,7 @@ _EXACT = frozenset(
         "Abs", "Neg", "Sign", "Floor", "Ceil", "Round", "Trunc", "MaxPool", "ReduceMax",
         "ReduceMin", "ReduceAny", "ArgMax", "ArgMin", "TopK", "Equal", "NotEqual", "Less",
         "LessOrEqual", "Greater", "GreaterOrEqual", "And", "Or", "Xor", "Not", "IsInf", "IsNaN",
-        "DepthToSpace", "SpaceToDepth", "Cast",
+        "DepthToSpace", "SpaceToDepth", "Cast", "ScatterElements", "Diagonal", "NonZero",
     }
 )  # fmt: skip
 _DISCRETE = frozenset({"Floor", "Ceil", "Round", "Trunc", "Sign", "FloorDiv", "Mod"})
@@ -265,5 +265,5 @@ def _refuse(nodes: Sequence[PteNode], file: str) -> None:
         file=file,
         where=next(iter(kinds.values())),
         why="it has no meaning here",
-        fix="lower the model without it, or define it as docs/custom-operators.md states",
+        fix="lower the model without it",
     )

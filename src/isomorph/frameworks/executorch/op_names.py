@@ -26,6 +26,7 @@ mm MatMul self mat2
 bmm MatMul self mat2
 _native_batch_norm_legit_no_training BatchNormalization input weight bias running_mean running_var \
 momentum eps
+_native_batch_norm_legit/no_stats_out BatchNormalization input weight bias training momentum eps
 native_layer_norm LayerNormalization input normalized_shape weight bias eps
 native_group_norm GroupNormalization input weight bias N C HxW group eps
 add Add self other alpha
@@ -94,6 +95,8 @@ max_pool2d_with_indices MaxPool self kernel_size {_WINDOW} ceil_mode
 _adaptive_avg_pool2d AveragePool self output_size
 upsample_bilinear2d Resize input output_size align_corners scale_factors
 upsample_nearest2d Resize input output_size scale_factors
+_upsample_bilinear2d_aa Resize input output_size align_corners scales_h scales_w
+grid_sampler_2d GridSample input grid interpolation_mode padding_mode align_corners
 pixel_shuffle DepthToSpace self upscale_factor
 pixel_unshuffle SpaceToDepth self downscale_factor
 cat Concat tensors dim
@@ -134,6 +137,10 @@ gather GatherElements self dim index sparse_grad
 index_put ScatterND self indices values accumulate
 index_put_ ScatterND self indices values accumulate
 scatter_add ScatterElements self dim index src
+scatter/src_out ScatterElements self dim index src
+scatter/value_out ScatterElements self dim index value
+diagonal_copy Diagonal self offset dim1 dim2
+nonzero NonZero self
 tril Trilu self diagonal
 full ConstantOfShape size fill_value
 full_like ConstantOfShape self fill_value memory_format

@@ -140,9 +140,14 @@ class _Reader:
 
     def _guessed(self, arguments: list[int]) -> tuple[str, ...]:
         """Names for the arguments of an unknown operator, whose last value is what it returns."""
-        last = arguments[-1] if arguments else -1
-        count = next((n for n, each in enumerate(arguments) if each == last), 0)
+        returned = set(self._listed(arguments[-1])) if arguments else set()
+        count = next((n for n, each in enumerate(arguments) if each in returned), 0)
         return tuple(f"argument_{place}" for place in range(count))
+
+    def _listed(self, index: int) -> list[int]:
+        """The values of a list of values; a value that is none alone."""
+        kind, table = self.stored.value(index)
+        return table.numbers(0, "i4").tolist() if kind in LISTS and table is not None else [index]
 
     def _written(self, rest: list[int], arguments: list[int]) -> list[int]:
         """The values that a kernel writes: its last arguments, the last of which repeats them."""
@@ -150,9 +155,7 @@ class _Reader:
             rest = arguments[-1:]
         found: list[int] = []
         for index in rest[:-1] or rest:
-            kind, table = self.stored.value(index)
-            listed = kind in LISTS and table is not None
-            found += table.numbers(0, "i4").tolist() if listed and table is not None else [index]
+            found += self._listed(index)
         return list(dict.fromkeys(found))
 
     def _arguments(

@@ -32,7 +32,8 @@ EXACT = MOVES_DATA | frozenset(
     {"Cast", "CastLike", "ReverseSequence", "OneHot", "NonZero", "IsNaN", "IsInf", "IsFinite",
      "Equal", "NotEqual", "Less", "Greater", "LessOrEqual", "GreaterOrEqual", "And", "Or", "Not",
      "Xor", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot", "ReduceLogicalAnd",
-     "ReduceLogicalOr", "ScatterUpdate", "StridedSlice", "ReadValue", "Assign"}
+     "ReduceLogicalOr", "ScatterUpdate", "StridedSlice", "ReadValue", "Assign", "Roll",
+     "ShuffleChannels", "BatchToSpace", "SpaceToBatch", "SliceScatter", "AdaptiveMaxPool"}
 )  # fmt: skip
 """Operators whose result is an input's value, or not a float at all."""
 DISCRETE = frozenset({"Floor", "Ceil", "Round", "Sign", "Mod", "FloorMod", "Range"})

@@ -168,14 +168,15 @@ def _table(names: str, *fields: Field, **fixed: Any) -> dict[str, Operator]:  # 
 
 OPERATORS: Mapping[str, Operator] = {
     **_table(
-        "Abs Acos Acosh Asin Asinh Atan Atanh Ceiling=Ceil Cos Cosh Erf Exp Floor Log Negative=Neg "
-        "Sign Sin Sinh Sqrt Tan Tanh ReLU=Relu Sigmoid SoftPlus=Softplus SoftSign=Softsign Mish "
-        "HSwish=HardSwish LogicalNot=Not IsNaN IsFinite PRelu Select=Where ConvertLike=CastLike "
-        "Add Subtract=Sub Multiply=Mul Divide=Div Maximum=Max Minimum=Min Power=Pow FloorMod "
-        "SquaredDifference Equal NotEqual Greater GreaterEqual=GreaterOrEqual Less "
-        "LessEqual=LessOrEqual LogicalAnd=And LogicalOr=Or LogicalXor=Xor BitwiseAnd BitwiseOr "
-        "BitwiseXor BitwiseNot Selu HardSigmoid Swish Tile Unsqueeze Squeeze Identity "
-        "AdaptiveAvgPool"
+        "Abs Acos Acosh Asin Asinh Atan Atanh Ceiling=Ceil Cos Cosh Erf Exp Floor Log "
+        "Negative=Neg Sign Sin Sinh Sqrt Tan Tanh ReLU=Relu Sigmoid SoftPlus=Softplus "
+        "SoftSign=Softsign Mish HSwish=HardSwish LogicalNot=Not IsNaN IsFinite PReLU=PRelu "
+        "Select=Where ConvertLike=CastLike Add Subtract=Sub Multiply=Mul Divide=Div Maximum=Max "
+        "Minimum=Min Power=Pow FloorMod SquaredDifference Equal NotEqual Greater "
+        "GreaterEqual=GreaterOrEqual Less LessEqual=LessOrEqual LogicalAnd=And LogicalOr=Or "
+        "LogicalXor=Xor BitwiseAnd BitwiseOr BitwiseXor BitwiseNot Selu HardSigmoid Swish Tile "
+        "Unsqueeze Squeeze Identity AdaptiveAvgPool AdaptiveMaxPool Roll BatchToSpace "
+        "SpaceToBatch SliceScatter"
     ),
     **_table("HSigmoid=HardSigmoid", alpha=1.0 / 6.0, beta=0.5),
     **_table("Mod", fmod=1),
@@ -229,6 +230,10 @@ OPERATORS: Mapping[str, Operator] = {
     **_table("ScaledDotProductAttention=Attention", truth("is_causal", "causal", 0)),
     **_table("Interpolate=Resize", *_RESIZE),
     **_table("FakeQuantize=FakeQuant", whole("levels")),
+    **_table("ShuffleChannels", whole("axis", otherwise=1), whole("group", otherwise=1)),
+    **_table("GridSample", word("mode", otherwise="bilinear"), truth("align_corners", otherwise=0),
+             word("padding_mode", otherwise="zeros")),
+    **_table("LRN", real("alpha"), real("beta"), real("bias"), whole("size")),
     **_table("If"),
     **_table("Loop=TensorIterator TensorIterator"),
     **_table("ReadValue Assign", word("variable_id"), ints("variable_shape")),

@@ -88,6 +88,32 @@ def max_pool(call: Call, x: Array) -> tuple[Array, ...]:
     return found[0], (found[1] % max(inner, 1)).astype(declared_type(call, 1))
 
 
+@kernel("PReLU", domain=OPENVINO)
+def prelu(call: Call, x: Array, slope: Array) -> Array:
+    """x, or slope·x below zero; a vector has a slope for each channel."""
+    if slope.ndim == 1 and slope.size > 1 and x.ndim > 1:
+        slope = slope.reshape(-1, *(1,) * (x.ndim - 2))
+    return np.asarray(onnx(call, "PRelu", x, slope))
+
+
+@kernel("LRN", domain=OPENVINO)
+def local_response(call: Call, x: Array, axes: Array) -> Array:
+    """Divided by a power of the mean square over windows along the given axes."""
+    from isomorph.kernels.normalization import over_power
+
+    given, places = call.attributes, _axes(call, x, axes)
+    size, total = given["size"], np.asarray(x * x)
+    for axis in places:
+        width = [(0, 0)] * x.ndim
+        width[axis] = (size // 2, size - 1 - size // 2)
+        windows = np.lib.stride_tricks.sliding_window_view(np.pad(total, width), size, axis)
+        total = windows.sum(-1)
+    count = size ** len(places)
+    total = call.noise.reduced(total, lambda: total, count)
+    base = np.asarray(given["bias"] + given["alpha"] / count * total, x.dtype)
+    return over_power(call, x, base, given["beta"])
+
+
 @kernel("MatMul", domain=OPENVINO)
 def matmul(call: Call, a: Array, b: Array) -> Array:
     """A vector is no matrix that could be transposed."""

@@ -120,6 +120,21 @@ MORE = {
              "squeeze_mask": np.array([False, False, False])},
         lambda x: x[:, 1:3, -1::-2],
     ),
+    "exp2": ({}, np.exp2),
+    "clamped_relu": (
+        {"alpha": np.float32(0.25), "beta": np.float32(0.5)},
+        lambda x: np.minimum(np.where(x > 0, x, 0.25 * x), 0.5),
+    ),
+    "softplus_parametric": (
+        {"alpha": np.float32([0.5, 0.25, 2.0]), "beta": np.float32([1.0, 2.0, 0.5])},
+        lambda x: np.array([0.5, 0.25, 2.0])[:, None]
+        * np.log1p(np.exp(x * np.array([1.0, 2.0, 0.5])[:, None])),
+    ),
+    "slice_update": (
+        {"update": np.ones((2, 1, 4), np.float32), "begin": ints(0, 1, 0), "end": ints(2, 2, 0),
+             "end_mask": np.array([False, False, True])},
+        lambda x: np.where(np.arange(3)[:, None] == 1, 1.0, x),
+    ),
     "slice_by_size": ({"begin": ints(0, 1, 2), "size": ints(2, 1, -1)}, lambda x: x[:2, 1:2, 2:]),
 }  # fmt: skip
 
@@ -175,6 +190,44 @@ def test_indices_are_int32_as_the_program_declares(tmp_path):
     assert np.array_equal(found, X.argmax(1))
     data = one("argsort", X.shape, dtype="int32", x="x", axis=np.int32(2), ascending=np.bool_(True))
     assert np.array_equal(evaluated(tmp_path, data), X.argsort(2))
+
+
+def test_pixels_become_channels_as_in_pytorch(tmp_path):
+    image = np.arange(2 * 4 * 6, dtype=np.float32).reshape(1, 2, 4, 6)
+    data = one("pixel_unshuffle", image.shape, out=(1, 8, 2, 3), x="x",
+               downscale_factor=np.int32(2))  # fmt: skip
+    wanted = np.stack([image[0, c, i::2, j::2] for c in (0, 1) for i in (0, 1) for j in (0, 1)])
+    assert np.array_equal(evaluated(tmp_path, data, image)[0], wanted)
+
+
+def test_one_hot_has_the_values_and_the_type_that_are_stated(tmp_path):
+    data = one("one_hot", (2,), out=(3, 2), indices=ints(2, 0), one_hot_vector_size=np.int32(3),
+               axis=np.int32(0), on_value=np.float32(2.0), off_value=np.float32(-1.0))  # fmt: skip
+    found = evaluated(tmp_path, data, np.float32([0, 0]))
+    assert found.tolist() == [[-1, 2], [-1, -1], [2, -1]]
+
+
+def test_places_of_what_is_not_zero_and_a_tensor_of_one_number(tmp_path):
+    x = np.float32([[0, 3], [4, 0]])
+    places = evaluated(tmp_path, one("non_zero", x.shape, out=(2, 2), dtype="int32", x="x"), x)
+    assert places.tolist() == [[0, 1], [1, 0]]
+    data = one("fill_like", x.shape, ref_tensor="x", value=np.float32(1.5))
+    assert evaluated(tmp_path, data, x).tolist() == [[1.5, 1.5], [1.5, 1.5]]
+
+
+@pytest.mark.parametrize("align", [True, False])
+def test_an_image_sampled_at_coordinates(tmp_path, align):
+    """The corners of the image, as they are meant by ``align_corners``."""
+    image = np.arange(12, dtype=np.float32).reshape(1, 1, 3, 4)
+    edge = 1.0 if align else 0.75
+    top = edge if align else 2 / 3
+    grid = np.float32([[[[-edge, -top], [edge, -top]], [[-edge, top], [edge, top]]]])
+    data = one(
+        "resample", image.shape, out=(1, 1, 2, 2), x="x", coordinates=grid,
+        sampling_mode="bilinear", padding_mode="constant", padding_value=np.float32(0),
+        coordinates_mode="normalized_minus_one_to_one", align_corners=np.bool_(align),
+    )  # fmt: skip
+    assert np.allclose(evaluated(tmp_path, data, image)[0, 0], [[0, 3], [8, 11]], atol=1e-5)
 
 
 @pytest.mark.parametrize(("mode", "kind"), [("update", "set"), ("add", "add")])

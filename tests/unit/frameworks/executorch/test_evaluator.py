@@ -139,6 +139,24 @@ MOVEMENT = {
     ),
 }
 
+GRID = t(2, 3, 5, 2, low=-1.2, high=1.2)
+SAMPLING = {
+    "grid": lambda x, y, p, i: (
+        F.grid_sample(x, GRID, align_corners=False),
+        F.grid_sample(x, GRID, mode="nearest", padding_mode="border", align_corners=True),
+        F.grid_sample(x, GRID, padding_mode="reflection", align_corners=False),
+    ),
+    "smooth_resize": lambda x, y, p, i: F.interpolate(x, (3, 4), mode="bilinear", antialias=True),
+    "instance_norm": lambda x, y, p, i: (F.instance_norm(x), F.instance_norm(p, eps=1e-2)),
+    "scatter_elements": lambda x, y, p, i: (
+        x[0].scatter(0, PLACES[:, :, None].expand(2, 3, 6), y[0]),
+        x[0].scatter(1, PLACES[:, :, None].expand(2, 3, 6), 7.0),
+    ),
+    # Of two axes or more ExecuTorch's numbers are in another order (docs/defects).
+    "places": lambda x, y, p, i: torch.nonzero(i[0] > 0),
+    "diagonal": lambda x, y, p, i: (torch.diagonal(x, 1, 2, 3), torch.diagonal(x)),
+}
+
 
 def flat(results):
     return tuple(results) if isinstance(results, (tuple, list)) else (results,)
@@ -162,9 +180,12 @@ def opened(model, name):
     return registry.runtime(name).open(model, Environment(runtime=name))
 
 
-@pytest.fixture(scope="module", params=["arithmetic", "movement"])
+GROUPS = {"arithmetic": ARITHMETIC, "movement": MOVEMENT, "sampling": SAMPLING}
+
+
+@pytest.fixture(scope="module", params=GROUPS)
 def runs(request):
-    functions = ARITHMETIC if request.param == "arithmetic" else MOVEMENT
+    functions = GROUPS[request.param]
     inputs = (X, Y, P, WHOLE)
     model = loaded(lowered(exported(Many(functions), inputs)))
     feeds = {spec.name: each.numpy() for spec, each in zip(model.graph.inputs, inputs, strict=True)}
@@ -204,7 +225,21 @@ def test_noise_is_of_the_size_of_rounding(runs):
         n: max(np.max(np.abs(exact[n] - each[n]), initial=0.0) for each in draws) for n in floats
     }
     seen = [name for name in floats if moved[name] > 0]
-    assert len(seen) >= 8
+    assert len(seen) >= 5
     assert np.median([moved[name] for name in seen]) < 1e-5
     missed = {n: np.max(np.abs(exact[n] - run[n])) for n in seen}
     assert all(missed[name] <= 3.0 * moved[name] for name in seen)
+
+
+def test_an_unknown_operator_with_two_results_is_refused_by_its_name():
+    """It was reported as a value that nothing computes."""
+    from isomorph.core.errors import UnreadableModelError
+
+    class Sorted(torch.nn.Module):
+        def forward(self, x):
+            return torch.sort(x, -1).values + 1.0
+
+    model = loaded(lowered(exported(Sorted(), (X,))))
+    with pytest.raises(UnreadableModelError, match=r"aten\.sort\.values") as caught:
+        opened(model, "executorch_oracle")
+    assert caught.value.code == "UNSUPPORTED_OP"

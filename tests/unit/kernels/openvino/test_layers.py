@@ -19,6 +19,27 @@ def const(value, dtype=None):
 
 POOL = {"auto_pad": "explicit", "rounding_type": "floor"}
 CASES = {
+    "a slope for all": (lambda x: op.prelu(x, const([0.2], np.float32)), [normal(2, 3, 4)]),
+    "a slope for each channel": (
+        lambda x: op.prelu(x, const([0.2, -0.1, 2.0], np.float32)), [normal(2, 3, 4, 3)],
+    ),
+    "slopes with all axes": (
+        lambda x: op.prelu(x, const(normal(1, 3, 1, 2))), [normal(2, 3, 4, 2)],
+    ),
+    "response to channels around": (
+        lambda x: op.lrn(x, const([1]), 0.5, 0.75, 2.0, 3), [normal(2, 5, 3, 3)],
+    ),
+    "response to pixels around": (
+        lambda x: op.lrn(x, const([2, 3]), 0.5, 0.75, 1.0, 3), [normal(1, 2, 5, 4)],
+    ),
+    "sampled at a grid": (
+        lambda x, g: op.grid_sample(x, g, {"mode": "bilinear", "padding_mode": "border"}),
+        [normal(1, 2, 4, 5), 1.5 * normal(1, 3, 3, 2)],
+    ),
+    "sampled to the corners": (
+        lambda x, g: op.grid_sample(x, g, {"mode": "nearest", "align_corners": True}),
+        [normal(1, 2, 4, 5), 0.5 * normal(1, 3, 3, 2)],
+    ),
     "group convolution": (
         lambda x: op.group_convolution(
             x, const(normal(2, 3, 2, 3, 3)), [2, 1], [1, 0], [1, 2], [1, 1]
