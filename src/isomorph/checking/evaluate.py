@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from isomorph.checking.verdict import Claim, Outcome
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import FATAL, IsomorphError, RuntimeFailedError
+from isomorph.core.messages import message
 from isomorph.core.report import Finding, Skipped
 from isomorph.measure import findings as output_findings
 from isomorph.measure import input_layout, overflow
@@ -99,7 +100,7 @@ def check_determinism(*models: EvaluatedModel) -> Determinism:
         from isomorph.diagnose.randomness import randomness_finding
 
         findings.append(randomness_finding(model, outputs))
-        claims.append(Claim(verdict=verdict, reason=f"the {role} is random"))
+        claims.append(Claim(verdict=verdict, reason=message("DIVERGENT.random", role=role)))
     findings += [
         repeated_rounding_finding(each.role, found.rounding_only)
         for each, found in seen
