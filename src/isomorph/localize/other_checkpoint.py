@@ -6,6 +6,7 @@ equal none of them, naming each node that reads one says less than this one sent
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -133,7 +134,7 @@ def _sizes(weight: StoredWeight) -> tuple[int, ...]:
 def _derived(actual: Array, right: Array) -> bool:
     """Whether a weight was rounded to a narrower type, or folded with something."""
     narrow = any(np.array_equal(actual, narrowed(right, dtype)) for dtype in _NARROW)
-    return narrow or _scaled(actual, right)
+    return bool(narrow or _scaled(actual, right))
 
 
 def _related(actual: Array, right: Array) -> bool:
@@ -141,7 +142,8 @@ def _related(actual: Array, right: Array) -> bool:
     if 2 * np.count_nonzero(actual != right) <= actual.size:
         return False
     likeness = min(_likeness(actual, right), 1.0 - np.finfo(np.float64).eps)
-    return float(np.arctanh(likeness)) * np.sqrt(max(actual.size - 3, 0)) > threshold(1)
+    beyond = float(np.arctanh(likeness)) * math.sqrt(max(actual.size - 3, 0))
+    return beyond > threshold(1)
 
 
 def _likeness(left: Array, right: Array) -> float:

@@ -11,9 +11,10 @@ from collections.abc import Mapping
 
 from isomorph.core.messages.causes import CAUSES
 from isomorph.core.messages.findings import FINDINGS
+from isomorph.core.messages.reports import REPORTS
 from isomorph.core.messages.verdicts import VERDICTS
 
-CATALOGUE: Mapping[str, str] = {**VERDICTS, **FINDINGS, **CAUSES}
+CATALOGUE: Mapping[str, str] = {**VERDICTS, **FINDINGS, **CAUSES, **REPORTS}
 """The template of each message, by its key."""
 
 
