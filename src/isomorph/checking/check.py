@@ -234,7 +234,7 @@ class _PairCheck:
         log.add(Outcome(findings=tuple(prepared.interface.clipped_inputs(sample, cand.feeds))))
         if is_deterministic(log, ref, cand):
             earlier = self._compare(sample, (ref, cand), earlier, plan)
-        add_failures(log, ref, cand)
+        add_failures(log, sample, ref, cand)
         return earlier
 
     def _compare(

@@ -293,6 +293,7 @@ def of_failure(role: str, what: str, error: IsomorphError) -> Finding:
         error.code,
         text,
         effect=FindingEffect.REACHES_OUTPUT,
+        status=FindingStatus.CONFIRMED,
         node=error.node,
         evidence={"phase": what, "why": error.why or ""},
         fix=error.fix,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Environment
 
 
-def sides(report: Report, width: int, *, oracles: bool) -> Iterator[RenderableType]:
+def sides(report: Report, width: int, *, everything: bool) -> Iterator[RenderableType]:
     """Each model and, below it, where it was run; an environment is ``role`` or ``role place``."""
     rest = dict(report.environments)
     why = {each.role: each.why for each in report.not_run}
@@ -25,7 +25,7 @@ def sides(report: Report, width: int, *, oracles: bool) -> Iterator[RenderableTy
         for key in [key for key in rest if key.partition(" ")[0] == model.role]:
             place = key.partition(" ")[2] or "run"
             environment = rest.pop(key)
-            if place == "oracle" and not oracles:
+            if place in ("oracle", "plain") and not everything:
                 continue
             if place in ("run", "plain") and model.role in why:
                 if place == "run":

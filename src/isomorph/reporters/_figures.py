@@ -85,7 +85,10 @@ def seen(distance: Distance, *, verbose: bool = False) -> str:
     if distance.max_rel is None and distance.cosine is None:  # whole numbers and truths
         text = f"{distance.differing} of {distance.elements} differ"
         return f"{text}\nby {distance.max_abs:g} at most" if distance.max_abs > 1 else text
-    lines = [f"relative {number(distance.relative_l2)}", f"largest {number(distance.max_abs)}"]
+    lines = [
+        f"norm-relative {number(distance.relative_l2)}",
+        f"largest abs {number(distance.max_abs)}",
+    ]
     if verbose:
-        lines.append(f"largest ratio {number(distance.max_rel)}")
+        lines.append(f"largest element-wise ratio {number(distance.max_rel)}")
     return "\n".join([*lines, f"cosine {closeness(distance.cosine)}"])

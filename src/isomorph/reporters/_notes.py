@@ -56,7 +56,7 @@ def notes(report: Report, *, skipped: bool) -> Iterator[RenderableType]:
         yield labeled("note", f"… and {len(parts) - MOST_NOTES} more: --format json")
     lines = _skipped(report.skipped)
     if lines and not skipped:
-        yield labeled("skipped", f"{counted(len(lines), 'step')}: -v lists them")
+        yield labeled("skipped", f"{counted(len(lines), 'step')} of the check: -v lists them")
         return
     for line in lines[:MOST_NOTES]:
         yield labeled("skipped", printable(line))

@@ -121,7 +121,8 @@ def _cell(parts: Sequence[tuple[str, ErrorTerm]], *, verbose: bool) -> Text:
 
 def _shares(parts: Sequence[tuple[str, ErrorTerm]], *, verbose: bool) -> dict[str, Text]:
     """How much of each yardstick is used; the last one decides, and is shown alone by default."""
-    shown = parts if verbose else parts[-1:]
+    judged = [each for each in parts if each[1].budget.ratio is not None] or list(parts)
+    shown = parts if verbose else judged[-1:]
     return {text.plain: text for text in (share(part, word) for word, part in shown)}
 
 

@@ -100,8 +100,8 @@ def _whole(report: Report, width: int, *, verbose: bool) -> Sections:
         yield list(outputs(report.outputs, width, alone=len(report.models) == 1, verbose=verbose))
     yield from _asked_for(report)
     if report.quantization:
-        yield list(quantized(report.quantization, width))
-    yield list(sides(report, width, oracles=verbose))
+        yield list(quantized(report.quantization, width, verbose=verbose))
+    yield list(sides(report, width, everything=verbose))
     yield [
         *baseline_statuses(report),
         *stated_facts(report),

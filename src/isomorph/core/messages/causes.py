@@ -40,7 +40,7 @@ CAUSES: Mapping[str, str] = {
     "fusion.taken_in": "{op} replaces the reference's {lost} as well, and does not do the same",
     "fusion.one_for_several": "one {op} replaces the reference's {parts}, and is not the same",
     "fusion.no_optimizer": "no optimizer changes the result",
-    "fusion.optimizer": "{optimizer} changes the result; without it the run is right",
+    "fusion.optimizer": "{optimizer} changed the result: without it the run is right",
     # interface
     "interface.other_output": "output {output!r} holds the values of the reference's {right!r}",
     "interface.exchanged_inputs": "inputs {one!r} and {other!r} are exchanged",

@@ -45,8 +45,6 @@ FINDINGS: Mapping[str, str] = {
     "{ref_numbers} numbers, {cand} of the candidate with {cand_numbers})",
     # Outputs
     "OUTPUT.is": "output {output!r}: {reason}",
-    "SHAPE_MISMATCH.shape": "output {output!r}: {reference} in the reference, {candidate} in the "
-    "candidate",
     "SHAPE_MISMATCH.values": "output {output!r} has another shape, and no arrangement of its axes "
     "gives the reference's values; it was measured with {arrangement}",
     "BOTH_RUNS_OFF.output": "output {output!r}: the runs agree, and both differ from float64 by "
@@ -77,6 +75,7 @@ FINDINGS: Mapping[str, str] = {
     # Runs
     "RUN.failed": "{role}: {what}",
     "RUN.failed_why": "{role}: {what} ({why})",
+    "RUN.tried": "tried {tried}; state the size with {flags}, or give inputs with --inputs",
     "MEMORY_FORECAST.tensor": "{role}: tensor {tensor!r} alone takes {size}, and a worker may hold "
     "{limit}",
     "PROVIDER_FALLBACK.used": "{role}: the provider asked for is {asked}, the one in use is {used}",

@@ -56,8 +56,8 @@ VERDICTS: Mapping[str, str] = {
     "DIVERGENT.one_side": "only one side has this output",
     "DIVERGENT.beyond_budget": "output {output!r} differs by more than its budget",
     "DIVERGENT.no_such_output": "the candidate has no such output",
-    "DIVERGENT.other_shape": "an output has another shape: {reference} in the reference, "
-    "{candidate} in the candidate",
+    "DIVERGENT.other_shape": "the shapes differ: {reference} in the reference, {candidate} in the "
+    "candidate",
     # Unknown
     "UNKNOWN.nothing_to_judge": "a run or its float64 evaluation is missing",
     "UNKNOWN.no_budget": "no rounding budget could be derived",
