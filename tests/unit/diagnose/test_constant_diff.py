@@ -17,7 +17,7 @@ def corrupted():
     ("wrong", "word", "cause"),
     [
         (RIGHT.T.copy(), "transposed", "layout"),
-        (RIGHT[[1, 0, 2, 3, 4, 5]], "2 of 6 channels along axis 0", "weight"),
+        (RIGHT[[1, 0, 2, 3, 4, 5]], "channels 0 and 1 along axis 0 are swapped", "weight"),
         (RIGHT[:, ::-1].copy(), "6 of 6 channels along axis 1", "weight"),
         (RIGHT.reshape(-1)[::-1].reshape(6, 6), "another order", "weight"),
         (RIGHT.astype(np.float16).astype(np.float64), "rounded to float16", "weight"),
