@@ -72,7 +72,9 @@ def check(
         from isomorph.cli import project
 
         if reference is None or project.names_pair(reference):
-            return project.run(reference, reporter, output, usual=usual, stated=stated)
+            return project.run(
+                reference, reporter, output, usual=usual, stated=stated, quiet=verbosity.quiet
+            )
     assert reference is not None
     refuse_page_on_terminal(reporter, output)
     files = (input_flags.inputs, sample_flags.data, load_flags.state)

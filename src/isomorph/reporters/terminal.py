@@ -68,7 +68,8 @@ class TerminalReporter:
             emoji=False,
         )
         for piece in _page(report, width, self._verbosity):
-            console.print(piece, soft_wrap=False)
+            # A verdict alone is one line, however narrow the terminal is.
+            console.print(piece, soft_wrap=self._verbosity is Verbosity.QUIET)
         # Rich fills its columns with spaces up to the edge.
         return "\n".join(line.rstrip() for line in page.getvalue().splitlines()) + "\n"
 

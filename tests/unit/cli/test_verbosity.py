@@ -3,14 +3,6 @@ import pytest
 from isomorph import registry
 from isomorph.cli.verbosity import VerbosityFlags, adjusted
 from isomorph.core.errors import UsageError
-from report_fixtures import (  # noqa: F401
-    divergence,
-    over_samples,
-    part,
-    profile,
-    quantized,
-    report,
-)
 
 
 @pytest.mark.parametrize(("flag", "lines"), [("quiet", 1), (None, 20), ("verbose", 25)])
