@@ -1,4 +1,4 @@
-"""The catalogue of messages: each key is used, each use has the facts that its template names."""
+"""The catalog of messages: each key is used, each use has the facts that its template names."""
 
 import ast
 import string
@@ -7,14 +7,14 @@ import pytest
 
 from isomorph import registry
 from isomorph.core.divergence import Verdict
-from isomorph.core.messages import CATALOGUE, message
+from isomorph.core.messages import CATALOG, message
 from isomorph.core.messages.causes import CAUSES
 from isomorph.core.messages.findings import FINDINGS
 from isomorph.core.messages.verdicts import VERDICTS
 from isomorph.diagnose.explain import codes
 
 SENTENCES = frozenset({"summary", "reason"})
-"""Fields whose sentences the catalogue holds."""
+"""Fields whose sentences the catalog holds."""
 PRODUCERS = frozenset({"Finding", "Diagnosis", "Claim", "Divergence"})
 OF_SEVERAL_CODES = frozenset({"OUTPUT", "RUN"})
 """Beginnings of keys that findings of more than one code use."""
@@ -51,10 +51,10 @@ def test_every_use_has_a_key_and_the_facts_of_its_template(root):
     for path, tree in _modules(root):
         for line, keys, given in _uses(tree):
             for key in keys:
-                if key not in CATALOGUE:
+                if key not in CATALOG:
                     wrong.append(f"{path}:{line}: no message {key}")
-                elif not _fields(CATALOGUE[key]) <= given:
-                    lacking = _fields(CATALOGUE[key]) - given
+                elif not _fields(CATALOG[key]) <= given:
+                    lacking = _fields(CATALOG[key]) - given
                     wrong.append(f"{path}:{line}: {key} lacks {', '.join(sorted(lacking))}")
     assert not wrong, "\n".join(wrong)
 
@@ -71,7 +71,7 @@ def test_every_message_is_used(root):
     words |= {key for _, keys, _ in _uses(phrases) for key in keys}
     chosen = {"NOT_FINITE.first", "NOT_FINITE_AS_MEANT.first", "attribute.same_inputs_weights",
               "attribute.same_inputs"}  # fmt: skip
-    assert set(CATALOGUE) - words - chosen == set()
+    assert set(CATALOG) - words - chosen == set()
 
 
 def test_a_key_begins_with_a_verdict_a_code_or_a_cause():
@@ -109,9 +109,9 @@ def test_a_fact_that_is_missing_is_an_error():
         message("attribute.value", name="epsilon")
 
 
-@pytest.mark.parametrize("key", sorted(CATALOGUE))
+@pytest.mark.parametrize("key", sorted(CATALOG))
 def test_a_sentence_is_one_line_without_a_final_period(key):
-    text = CATALOGUE[key]
+    text = CATALOG[key]
     assert "\n" not in text
     assert "  " not in text
     assert not text.endswith(".")

@@ -85,7 +85,11 @@ def _text(ref: Sequence[Weight], cand: Sequence[Weight]) -> str:
     parts = []
     if left - right and right - left:
         parts.append(
-            message("DIFFERENT_NETWORKS.only", ours=_list(left - right), theirs=_list(right - left))
+            message(
+                "DIFFERENT_NETWORKS.only",
+                reference=_list(left - right),
+                candidate=_list(right - left),
+            )
         )
     parts.append(
         message(

@@ -88,7 +88,7 @@ def _page(report: Report, width: int, verbosity: Verbosity) -> Iterator[Renderab
 
 
 def _brief(report: Report) -> Sections:
-    """What is said of models that agree: what was asked for, and what does not agree."""
+    """What is shown of models that agree: what was asked for, and what does not agree."""
     yield list(findings(report, verbose=False))
     yield from _asked_for(report)
     yield [*baseline_statuses(report), *stated_facts(report)]

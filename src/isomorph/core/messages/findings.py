@@ -40,7 +40,7 @@ FINDINGS: Mapping[str, str] = {
     "typically by {typical}",
     "OTHER_CHECKPOINT.fix": "export the candidate again from the weights of the reference",
     "DIFFERENT_NETWORKS.sizes": "two different networks, not one and its conversion: {details}",
-    "DIFFERENT_NETWORKS.only": "where one has {ours}, the other has {theirs}",
+    "DIFFERENT_NETWORKS.only": "where one has {reference}, the other has {candidate}",
     "DIFFERENT_NETWORKS.weights": "no weight has a counterpart ({ref} of the reference with "
     "{ref_numbers} numbers, {cand} of the candidate with {cand_numbers})",
     # Outputs
