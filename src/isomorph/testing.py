@@ -55,7 +55,7 @@ def assert_equivalent(
 
 
 def _failure_message(report: Report, path: Path) -> str:
-    from isomorph.reporters._findings import repair_command, repairable
+    from isomorph.reporters._repair_command import repair_command, repairable
 
     lines = [f"{report.verdict.value}: {report.reason}"]
     located = [finding for finding in report.findings if finding.node]

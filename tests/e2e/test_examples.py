@@ -291,7 +291,7 @@ def zero_point(facts):
     _one_cause(facts, "quantization", "zero point off", "another scale", "too small a range")
     assert "-9 steps" in facts["zero point off, in words"]
     assert "1.5 times" in facts["another scale, in words"]
-    assert "cuts off" in facts["too small a range, in words"]
+    assert "clips" in facts["too small a range, in words"]
 
 
 def faulty_optimizer(facts):

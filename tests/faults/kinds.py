@@ -212,15 +212,16 @@ ATTRIBUTES = {
 }  # fmt: skip
 ATTRIBUTES["softmax before opset 13"] = (
     on_image("h = Softmax <axis=1> (t)", opset=13), on_image("h = Softmax <axis=1> (t)", opset=11),
-    IMAGE, "it takes all axes from it on as one, and the reference's takes it alone",
+    IMAGE, "it takes all axes from it on as one, the reference takes it alone",
 )  # fmt: skip
 WEIGHTS = {
-    "permuted": (dense(W), dense(W[:, [1, 0, 2, 3, 4]]), TABLE, "2 of 5 channels along axis 1"),
+    "permuted": (dense(W), dense(W[:, [1, 0, 2, 3, 4]]), TABLE, "channels 0 and 1 along axis 1"),
     "bfloat16": (dense(W), dense(W.astype(ml_dtypes.bfloat16).astype(np.float32)), TABLE,
                  "rounded to bfloat16"),
     "cut off": (dense(W), dense(cut_off(W)), TABLE, "cut off to bfloat16, not rounded"),
     "few": (dense(W), dense(spoiled(W)), TABLE, "1 of 25 values differ"),
-    "stale": (dense(W), dense(W + 0.05 * drawn(5, 5, seed=11)), TABLE, "another state of the same"),
+    "stale": (dense(W), dense(W + 0.05 * drawn(5, 5, seed=11)), TABLE,
+              "as from another checkpoint"),
     "bias": (dense(W), dense(W, adds=False), TABLE, "bias 'b' is not added"),
     "gates": (recurrent(GATES), recurrent(reordered(GATES)), SEQUENCE,
               "its gate blocks are in the order (0, 2, 1, 3)"),
@@ -232,7 +233,7 @@ TYPES = {
     "rounding": (whole(QUOTIENT, "r = Round (v) h = Cast <to=7> (r)", "y = Neg (h)",
                        k=np.float32(3)),
                  whole(QUOTIENT, "h = Cast <to=7> (v)", "y = Neg (h)", k=np.float32(3)), SMALL,
-                 "the cast truncates the values, and the reference rounds"),
+                 "the cast truncates the values, the reference rounds"),
     "narrow product": (whole("h = Mul (x, n)", "y = Neg (h)", n=np.array(5000)),
                        whole("s = Cast <to=6> (x) m = Mul (s, n) h = Cast <to=7> (m)",
                              "y = Neg (h)", n=np.array(5000, np.int32)), LARGE,
@@ -243,9 +244,9 @@ TYPES = {
 }  # fmt: skip
 QUANTIZERS = {
     "clipped": (unquantized(), quantized(rs=np.float32(1.5 / 255), ds=np.float32(1.5 / 255)),
-                CALIBRATED, "cuts off"),
+                CALIBRATED, "clips"),
     "wasted": (unquantized(), quantized(rs=np.float32(0.25), ds=np.float32(0.25)), CALIBRATED,
-               "its range is wasted"),
+               "of its steps"),
     "zero point": (unquantized(), quantized(dz=np.uint8(9)), CALIBRATED, "shifted by -9 steps"),
     "scale": (unquantized(), quantized(ds=np.float32(12 / 255)), CALIBRATED, "the scale is"),
     "bias scale": (unquantized(), quantized(bs=STORED["bs"] * np.float32(4)), CALIBRATED,
@@ -273,9 +274,9 @@ OTHERS = {
     "dropout": ("nondeterminism", drawing("d = Identity (h)"),
                 drawing("d = Dropout (h, rate, mode)"), SQUARE, "draws random numbers"),
     "left out": ("missing_op", activated("h = Relu (m)"), activated("h = Identity (m)"), SQUARE,
-                 "does the reference's Relu"),
+                 "the reference's Relu is missing"),
     "approximated": ("missing_op", activated("h = Sigmoid (m)"), activated("h = HardSigmoid (m)"),
-                     SQUARE, "a hard sigmoid with slope 0.2, and the reference a sigmoid"),
+                     SQUARE, "a hard sigmoid with slope 0.2, the reference a sigmoid"),
     "state": ("missing_op", stateful("x", "w", "r", "b", "", "s"), stateful("x", "w", "r", "b"),
               {**SEQUENCE, "s": drawn(1, 2, 4)}, "lacks 1 of the inputs"),
     "transposed": ("layout", dense(W), dense(W.T), TABLE, "it is transposed"),
@@ -283,7 +284,7 @@ OTHERS = {
                       on_image("r = Reshape (t, s) h = Transpose <perm=[0,2,1]> (r)",
                                gives="float[2,36,4] y", s=np.array([2, 4, 36])),
                       on_image("h = Reshape (t, s)", gives="float[2,36,4] y",
-                               s=np.array([2, 36, 4])), IMAGE, "right values in the wrong places"),
+                               s=np.array([2, 36, 4])), IMAGE, "values stand in the wrong places"),
     "each other's": ("interface", two_outputs(), two_outputs("b", "a"), SQUARE,
                      "holds the values of the reference's"),
 }  # fmt: skip

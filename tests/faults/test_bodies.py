@@ -322,7 +322,7 @@ def test_a_scripted_branch_has_the_names_and_lines_of_its_own_program(tmp_path):
     assert first.node in names, "no node of the model has this name"
     assert names[first.node].source == first.source
     assert first.source.file == __file__
-    assert f"node {first.node.rpartition('/')[2]!r} (Mul)" in first.summary
+    assert f"Mul {first.node.rpartition('/')[2]!r}" in first.summary
 
 
 def test_a_finding_inside_a_body_names_the_output_of_its_error():

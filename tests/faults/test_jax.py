@@ -55,7 +55,7 @@ def test_a_planted_fault_is_found_with_its_cause(name, tmp_path):
     found = next(each for each in report.findings if each.code == "GUILTY_NODE")
     assert cause in (None, found.cause), found.summary
     if op is not None:
-        assert f"({op})" in found.summary
+        assert f"{op} '" in found.summary
     if options.get("squash"):
         assert "/body#0/" in found.node
 

@@ -261,6 +261,8 @@ export interface Finding {
   evidence: Record<string, unknown>;
   experiments: Experiment[];
   fix: string | null;
+  /** The summary in parts, where it is about one place. */
+  statement: Statement | null;
   /** The likeliest causes, best first. */
   causes: string[];
   /** The located faults of the node; empty where it was not found by localization. */
@@ -282,6 +284,18 @@ export interface Experiment {
   predicts: string;
   seen: string;
   agrees: boolean;
+}
+
+/** The parts of a sentence; its text puts the cause first. */
+export interface Statement {
+  /** The node, and where it differs in name its counterpart. */
+  place: string;
+  /** What was measured there. */
+  observed: string;
+  /** What is wrong with it; empty where that is not known. */
+  cause: string;
+  /** What holds beyond this place. */
+  remark: string;
 }
 
 /** A located fault by names, so that its values can be computed again without a search. */

@@ -152,7 +152,7 @@ function numbers(output: Divergence, count: number, alone: boolean): HTMLElement
 }
 
 function relative(part: ErrorTerm): string {
-  return part.distance.max_rel === null ? "" : `, relative ${figure(part.distance.max_rel)}`;
+  return part.distance.relative_l2 === null ? "" : `, norm-relative ${figure(part.distance.relative_l2)}`;
 }
 
 /** The reference's name of an output, and the candidate's where that is another. */

@@ -11,6 +11,7 @@ import numpy as np
 
 from isomorph.core.diagnosis_limits import PARAMETER_NODES, PARAMETER_TRIALS
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
+from isomorph.core.messages import message
 from isomorph.core.patch import Edit, Patch
 from isomorph.core.report import Experiment
 from isomorph.diagnose import node_constants, tensor_grids
@@ -163,14 +164,14 @@ def _parameter_diagnosis(
     context: FaultContext, node: Node | None, changes: Sequence[Change]
 ) -> Diagnosis:
     number = node is None or changes[0][0] in node.inputs
-    what = f"{node.op} " if node is not None and not number else "the number "
+    owner = "" if node is None or node.name == context.node.name else node.op
     whose = f" of {node.name!r}" if node is not None else ""
     names = ", ".join(name for name, _, _ in changes)
     learned = number and node is not None and node.op in _LEARNED
     return Diagnosis(
         cause="weight" if learned else "attribute",
         certainty=Certainty.CONFIRMED,
-        summary=what + _differing(changes),
+        summary=_differing(changes, owner, number=number),
         evidence={"attributes": [list(map(str, each)) for each in changes]},
         experiments=(restore_experiment(f"Is {names}{whose} wrong?", _setting(changes)),),
         fix=_setting(changes),
@@ -195,13 +196,27 @@ def _named_so(context: FaultContext, value: Any) -> frozenset[str]:  # noqa: ANN
     )
 
 
-def _differing(changes: Sequence[Change]) -> str:
-    return "; ".join(
-        f"its {name} are not the reference's"
-        if isinstance(right, np.ndarray)
-        else f"{name} is {_shown(now)}, not {_shown(right)}"
-        for name, now, right in changes
-    )
+def _differing(changes: Sequence[Change], owner: str = "", *, number: bool = False) -> str:
+    """What is changed; ``owner`` is an operator beside the named one that has the parameter."""
+    texts = []
+    for name, now, right in changes:
+        if isinstance(right, np.ndarray):
+            texts.append(message("attribute.array", name=name))
+        elif number:
+            texts.append(
+                message("attribute.number", name=name, now=_shown(now), right=_shown(right))
+            )
+        elif owner:
+            texts.append(
+                message(
+                    "attribute.value_of", name=name, op=owner, now=_shown(now), right=_shown(right)
+                )
+            )
+        else:
+            texts.append(
+                message("attribute.value", name=name, now=_shown(now), right=_shown(right))
+            )
+    return "; ".join(texts)
 
 
 def _setting(changes: Sequence[Change]) -> str:
@@ -219,8 +234,7 @@ def _flattened(context: FaultContext) -> Diagnosis | None:
     return Diagnosis(
         cause="attribute",
         certainty=Certainty.CONFIRMED,
-        summary=f"axis {axis} of {node.op} is read as by another opset: it {cand}, and the "
-        f"reference's {ref} (opset 13 changed this)",
+        summary=message("attribute.opset", axis=axis, now=cand, right=ref),
         evidence={"axis": axis, "as_one": flat},
         experiments=(experiment,),
         fix=f"let {node.op} {'work along the last axis, transposed' if flat else 'flatten first'}",
@@ -239,7 +253,7 @@ def _another_form(context: FaultContext) -> Diagnosis | None:
         # One function in the place of another is an operator that is missing or approximated.
         cause="attribute" if related(cand, ref) else "missing_op",
         certainty=Certainty.CONFIRMED,
-        summary=f"it computes {cand}, and the reference {ref}",
+        summary=message("attribute.form", now=cand, right=ref),
         evidence={"form": cand.value, "reference_form": ref.value},
         experiments=(
             Experiment(
@@ -272,12 +286,14 @@ def _suspected(context: FaultContext) -> Iterator[Diagnosis]:
         for name, value in stated_attributes(replace(context, counterparts=(other,)), node)
         if not _harmless(context, node, name, value)
     ]
-    weights = " and weights" if node_constants.stores_equal_weights(context) else ""
+    equal_weights = node_constants.stores_equal_weights(context)
+    text = message(f"attribute.same_inputs{'_weights' if equal_weights else ''}")
+    if different:
+        text = message("attribute.suspected", text=text, changes=_differing(different))
     yield Diagnosis(
         cause="attribute",
         certainty=Certainty.VISIBLE if different else Certainty.POSSIBLE,
-        summary=f"{node.op} has the reference's inputs{weights}, and another result"
-        + (f": {_differing(different)}" if different else ""),
+        summary=text,
         evidence={"attributes": [list(map(str, each)) for each in different]},
         fix=_setting(different) or None,
         about=_about(different) | {node.op},
@@ -315,8 +331,7 @@ def _decomposed(context: FaultContext) -> Iterator[Diagnosis]:
     yield Diagnosis(
         cause="attribute",
         certainty=Certainty.POSSIBLE,
-        summary=f"{whole.op} is computed in another form or with another parameter "
-        "than its counterpart",
+        summary=message("attribute.decomposed", op=whole.op),
         evidence={"attributes": {name: str(value) for name, value in whole.attributes.items()}},
         about=frozenset({whole.op, *whole.attributes}),
     )

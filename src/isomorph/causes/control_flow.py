@@ -9,6 +9,7 @@ import numpy as np
 
 from isomorph.core.diagnosis_limits import LOOP_ROUNDS
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
+from isomorph.core.messages import message
 from isomorph.core.patch import Patch, SetInput, SwapBodies
 from isomorph.diagnose.experiments import restore_experiment
 
@@ -55,8 +56,7 @@ class ControlFlow:
                 certainty=Certainty.VISIBLE
                 if context.node.op in _BRANCHING and chosen_there
                 else Certainty.POSSIBLE,
-                summary=f"{context.node.op} gives another result than the reference's "
-                "on the same condition",
+                summary=message("control_flow.result", op=context.node.op),
                 # Neither the other branch nor another number of rounds is what the reference gives.
                 fix="compare what it does inside with the reference's",
             )
@@ -75,7 +75,7 @@ def _negated(context: FaultContext) -> Diagnosis | None:
     there = next((node.op for node in reversed(context.counterparts)), "the reference's")
     return _diagnosis(
         context.node,
-        f"the condition is inverted: {context.node.op} stands where the reference has {there}",
+        message("control_flow.inverted", op=context.node.op, right=there),
         "its result is inverted",
         f"use {there}, or invert the condition",
     )
@@ -90,7 +90,7 @@ def _inverted(context: FaultContext, node: Node) -> Diagnosis | None:
         return None
     return _diagnosis(
         node,
-        f"{node.op} takes the other branch than the reference on the same condition",
+        message("control_flow.other_branch", op=node.op),
         f"its condition {condition!r} is inverted",
         "exchange the branches, or do not invert the condition",
     )
@@ -115,7 +115,7 @@ def _exchanged(context: FaultContext, node: Node) -> Diagnosis | None:
         return None
     return _diagnosis(
         node,
-        f"the branches of {node.op} are exchanged",
+        message("control_flow.exchanged", op=node.op),
         "its branches are exchanged",
         "exchange the branches",
     )
@@ -133,7 +133,7 @@ def _rounds(context: FaultContext, node: Node) -> Diagnosis | None:
         if rounds >= 0 and rounds != now and context.restores({count: np.full_like(value, rounds)}):
             return _diagnosis(
                 node,
-                f"the loop runs {now} rounds, and the reference's {rounds}",
+                message("control_flow.rounds", now=now, right=rounds),
                 f"its trip count {count!r} becomes {rounds}",
                 "compute the trip count from the input instead of storing it",
             )
@@ -155,8 +155,7 @@ def _frozen(context: FaultContext) -> Diagnosis | None:
     return Diagnosis(
         cause="control_flow",
         certainty=Certainty.VISIBLE,
-        summary=f"the reference's {there[0].op} {there[0].name!r} decides by its input; the "
-        "candidate always takes the way that it was exported with",
+        summary=message("control_flow.frozen", op=there[0].op, node=there[0].name),
         evidence={"reference_node": there[0].name},
         fix="export with the decision kept (torch.cond, a scripted function), not traced away",
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
+from isomorph.core.messages import message
 from isomorph.core.report import Experiment
 from isomorph.match.topology import Topology
 from isomorph.measure.precision import QUANTIZED_OPS
@@ -52,7 +53,7 @@ class Dtype:
                 yield Diagnosis(
                     cause="dtype",
                     certainty=Certainty.VISIBLE,
-                    summary=f"{op} is computed in {cand[op]}, the reference's in {ref[op]}",
+                    summary=message("dtype.computed", op=op, now=cand[op], right=ref[op]),
                     fix="compute it in the reference's type",
                 )
                 return
@@ -80,7 +81,7 @@ def _cast(context: FaultContext, casts: Sequence[Node]) -> Diagnosis:
     return Diagnosis(
         cause="dtype",
         certainty=Certainty.CONFIRMED if observed else Certainty.VISIBLE,
-        summary=observed or f"values pass through {', '.join(types)} and are changed by it",
+        summary=observed or message("dtype.changed", types=", ".join(types)),
         evidence={"casts": [node.name for node in casts], "types": types},
         experiments=(experiment,),
         fix="keep the reference's type",
@@ -99,7 +100,8 @@ def _rounded(context: FaultContext, casts: Sequence[Node]) -> Diagnosis | None:
         )
         if cand is not None and ref is not None and cand != ref:
             cand, ref = (each.replace("its quotient", "the values") for each in (cand, ref))
-            return _rounding_diagnosis(f"the cast {cand}, and the reference {ref}", cand, ref)
+            text = message("dtype.cast", now=cand, right=ref)
+            return _rounding_diagnosis(text, cand, ref)
     return None
 
 
@@ -121,7 +123,7 @@ def _done_by(context: FaultContext, kind: str) -> str | None:
             return f"the values leave the range of {kind} and wrap around"
         if np.array_equal(np.clip(whole, info.min, info.max), wrong):
             return f"the values leave the range of {kind} and are cut off at its ends"
-        return f"the values leave the range of {kind}"
+        return message("dtype.range", dtype=kind)
     if np.array_equal(whole, wrong) and not np.array_equal(whole, right):
         return f"the fraction is lost in {kind}"
     return None
@@ -136,7 +138,7 @@ def _beyond(context: FaultContext, cast: Node) -> str | None:
     info, wide = np.iinfo(np.dtype(kind)), values.astype(np.float64)
     if not np.isfinite(wide).all() or (wide.min() >= info.min and wide.max() <= info.max):
         return None
-    return f"the values leave the range of {kind}"
+    return message("dtype.range", dtype=kind)
 
 
 def _divided(context: FaultContext) -> Diagnosis | None:
@@ -156,7 +158,7 @@ def _divided(context: FaultContext) -> Diagnosis | None:
     cand = _rounding(quotient, context.wrong)
     if cand is None or ref is None or cand == ref:
         return None
-    return _rounding_diagnosis(f"the division {cand}, and the reference's {ref}", cand, ref)
+    return _rounding_diagnosis(message("dtype.division", now=cand, right=ref), cand, ref)
 
 
 def _rounding_diagnosis(summary: str, cand: str, ref: str) -> Diagnosis:

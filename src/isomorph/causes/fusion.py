@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from isomorph.core.diagnosis_limits import OPTIMIZER_ROUNDS
 from isomorph.core.execution import Switch
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
+from isomorph.core.messages import message
 from isomorph.core.report import Experiment, Fact
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.experiments import restore_experiment
@@ -55,7 +56,9 @@ class Fusion:
         yield Diagnosis(
             cause="fusion",
             certainty=Certainty.CONFIRMED,
-            summary=f"the fused {context.node.op} is not {parts or 'what it stands for'}",
+            summary=message(
+                "fusion.operator", op=context.node.op, parts=parts or "what it replaces"
+            ),
             evidence={"attributes": {k: str(v) for k, v in context.node.attributes.items()}},
         )
 
@@ -78,9 +81,9 @@ def _taken_in(context: FaultContext) -> Iterator[Diagnosis]:
     yield Diagnosis(
         cause="fusion",
         certainty=Certainty.VISIBLE,
-        summary=f"{node.op} took in the reference's {lost}, and does not do the same"
+        summary=message("fusion.taken_in", op=node.op, lost=lost)
         if same
-        else f"one {node.op} stands for the reference's {parts}, and is not the same",
+        else message("fusion.one_for_several", op=node.op, parts=parts),
         evidence={Fact.OPERATORS: [each.op for each in live]},
     )
 
@@ -109,7 +112,7 @@ def _switched_off(execution: Execution) -> Iterator[Diagnosis]:
         yield Diagnosis(
             cause="fusion",
             certainty=Certainty.REFUTED,
-            summary="no optimizer changes the result",
+            summary=message("fusion.no_optimizer"),
             experiments=(everything,),
         )
         return
@@ -121,7 +124,7 @@ def _switched_off(execution: Execution) -> Iterator[Diagnosis]:
     yield Diagnosis(
         cause="fusion",
         certainty=Certainty.CONFIRMED,
-        summary=f"the result is changed by {named}: switched off, the run is right",
+        summary=message("fusion.optimizer", optimizer=named),
         experiments=(everything, *tried),
         evidence={Fact.OPTIMIZER: named, Fact.SETTINGS: dict(settings)},
         fix=f"run with {flags}",

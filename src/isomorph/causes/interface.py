@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
+from isomorph.core.messages import message
 from isomorph.core.report import Experiment, Fact
 from isomorph.match.topology import Topology
 
@@ -50,8 +51,7 @@ def _other_output(context: FaultContext) -> Iterator[Diagnosis]:
             yield Diagnosis(
                 cause="interface",
                 certainty=Certainty.CONFIRMED,
-                summary=f"output {context.tensor!r} holds the values of "
-                f"the reference's {spec.name!r}",
+                summary=message("interface.other_output", output=context.tensor, right=spec.name),
                 evidence={"output": context.tensor, Fact.REFERENCE_OUTPUT: spec.name},
                 experiments=(
                     _experiment(
@@ -80,7 +80,7 @@ def _exchanged_inputs(context: FaultContext) -> Iterator[Diagnosis]:
         yield Diagnosis(
             cause="interface",
             certainty=Certainty.CONFIRMED,
-            summary=f"inputs {one.name!r} and {other.name!r} are exchanged",
+            summary=message("interface.exchanged_inputs", one=one.name, other=other.name),
             evidence={"inputs": [one.name, other.name]},
             experiments=(
                 _experiment(
@@ -112,8 +112,9 @@ def _retyped_inputs(context: FaultContext) -> Iterator[Diagnosis]:
             yield Diagnosis(
                 cause="interface",
                 certainty=Certainty.POSSIBLE,
-                summary=f"input {spec.name!r} was {declared} and is {spec.dtype}, "
-                "which does not hold it",
+                summary=message(
+                    "interface.retyped_input", input=spec.name, was=declared, now=spec.dtype
+                ),
                 evidence={"input": spec.name, "was": declared, "is": spec.dtype},
                 fix=f"declare the input as {declared}",
             )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
+from isomorph.core.messages import message
 from isomorph.core.report import Experiment, Fact
 from isomorph.diagnose import int16_saturation
 from isomorph.diagnose.experiments import restore_experiment
@@ -40,7 +41,7 @@ class Kernel:
             yield Diagnosis(
                 cause="kernel",
                 certainty=Certainty.POSSIBLE,
-                summary="a kernel is likely, but no node could be run by itself",
+                summary=message("kernel.not_run_alone"),
             )
             return
         off = not context.equals(found)
@@ -55,7 +56,7 @@ class Kernel:
             yield Diagnosis(
                 cause="kernel",
                 certainty=Certainty.REFUTED,
-                summary="alone it is right",
+                summary=message("kernel.right_alone"),
                 experiments=(alone,),
             )
             return
@@ -64,11 +65,16 @@ class Kernel:
         reasons = (_flushed(context, found), stopped, other)
         decisive = [each[:2] for each in reasons if each]
         others = list(_other_runtimes(context, execution))
+        off_alone = message(
+            "kernel.off",
+            op=context.node.op,
+            runtime=execution.environment.runtime,
+            where=_special(context, found),
+        )
         yield Diagnosis(
             cause="kernel",
             certainty=Certainty.CONFIRMED if decisive else Certainty.VISIBLE,
-            summary=f"the kernel of {context.node.op} in {execution.environment.runtime} is off by "
-            "itself" + _special(context, found) + "".join(f"; {text}" for text, _ in decisive),
+            summary="; ".join([off_alone, *(text for text, _ in decisive)]),
             experiments=(alone, *(each for _, each in decisive), *others),
             evidence={
                 "operator": context.node.native_op,
@@ -92,7 +98,7 @@ def _flushed(context: FaultContext, found: Array) -> tuple[str, Experiment] | No
     lost = ~np.isclose(imitation, context.right, rtol=0.0, atol=0.0, equal_nan=True)
     if not np.all(near[lost]):
         return None
-    return "it reads subnormal numbers as zero", Experiment(
+    return message("kernel.subnormal"), Experiment(
         question=f"Does {context.node.op} read subnormal inputs as zero?",
         change="the oracle gets the same inputs with subnormal numbers set to zero",
         predicts="the oracle lands on the run",
@@ -111,9 +117,7 @@ def _saturated(context: FaultContext) -> tuple[str, Experiment, int] | None:
     if found is None or not found.explains(context.wrong):
         return None
     count = int(np.count_nonzero(np.abs(found.saturated - found.exact) > found.slack))
-    text = (
-        f"its sums of two products of bytes saturate at 16 bits, at {count} of {context.wrong.size}"
-    )
+    text = message("kernel.saturation", count=count, size=context.wrong.size)
     shown = Experiment(
         question=f"Do sums of two products in {context.node.op} saturate at 16 bits?",
         change="the same operands are multiplied with each two neighboring products added in "
@@ -122,7 +126,7 @@ def _saturated(context: FaultContext) -> tuple[str, Experiment, int] | None:
         seen=f"it does; saturation moves {count} of {context.wrong.size} elements",
         agrees=True,
     )
-    return f"{text} places", shown, count
+    return text, shown, count
 
 
 def _without_subnormals(array: Array) -> Array:
@@ -134,7 +138,7 @@ def _other_kernels(execution: Execution) -> tuple[str, Experiment] | None:
     """Whether the runtime has other kernels that are right."""
     for switch in execution.switches:
         if switch.kind == "kernel" and execution.right(switch.settings):
-            return f"with {switch.name} it is right", restore_experiment(
+            return message("kernel.other_right", switch=switch.name), restore_experiment(
                 "Are the runtime's other kernels right?",
                 f"the same model runs with {switch.name}",
                 of="the run",
@@ -164,4 +168,4 @@ def _special(context: FaultContext, found: Array) -> str:
     count = int(np.count_nonzero(special))
     if not count:
         return ""
-    return f": NaN or an infinity is lost or added at {count} of {special.size} places"
+    return message("kernel.not_finite", count=count, size=special.size)

@@ -11,6 +11,7 @@ import numpy as np
 from isomorph.core.diagnosis_limits import INPUT_ORDERS
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.limits import AXIS_ORDERS
+from isomorph.core.messages import message
 from isomorph.core.patch import Patch, SetInput
 from isomorph.core.report import Experiment
 from isomorph.diagnose import node_constants
@@ -58,14 +59,13 @@ class Layout:
 def _moved(context: FaultContext) -> Diagnosis:
     """How the axes have to be put back, where that is all that it takes."""
     order = _order_of_axes(context)
-    order_text = f": its axes should stand in the order {order}" if order is not None else ""
     return Diagnosis(
         cause="layout",
         # Permuted weights move values too, and are the better diagnosis if they restore the node.
         certainty=Certainty.CONFIRMED
         if node_constants.stores_equal_weights(context)
         else Certainty.VISIBLE,
-        summary=f"{context.node.op} puts the right values in the wrong places{order_text}",
+        summary=message("layout.moved") if order is None else message("layout.axes", order=order),
         evidence={"axes": list(order)} if order is not None else {},
         experiments=(
             Experiment(
@@ -126,7 +126,7 @@ def _outputs_exchanged(context: FaultContext) -> Iterator[Diagnosis]:
                 yield Diagnosis(
                     cause="layout",
                     certainty=Certainty.CONFIRMED,
-                    summary=f"outputs {left} and {right} of {node.op} are exchanged",
+                    summary=message("layout.outputs", one=left, other=right, op=node.op),
                     evidence={"outputs": [left, right]},
                     experiments=(
                         restore_experiment(
@@ -172,11 +172,12 @@ def _misread(context: FaultContext) -> Iterator[Diagnosis]:
 
 
 def _from_elsewhere(node: Node, place: int, tensor: str) -> Diagnosis:
-    reading = f"input {place} of {node.op} is {node.inputs[place]!r}, not {tensor!r}"
     return Diagnosis(
         cause="layout",
         certainty=Certainty.CONFIRMED,
-        summary=f"{reading}, which the reference reads there",
+        summary=message(
+            "layout.misread", place=place, op=node.op, now=node.inputs[place], right=tensor
+        ),
         evidence={"input": place, "reads": node.inputs[place], "should_read": tensor},
         experiments=(
             restore_experiment(
@@ -210,7 +211,7 @@ def _diagnosis(node: Node, order: tuple[str, ...]) -> Diagnosis:
     return Diagnosis(
         cause="layout",
         certainty=Certainty.CONFIRMED,
-        summary=f"the {parts} of {node.op} are {arrangement}",
+        summary=message("layout.operands", parts=parts, op=node.op, arrangement=arrangement),
         evidence={"order": list(order)},
         experiments=(
             restore_experiment(

@@ -9,6 +9,7 @@ import numpy as np
 
 from isomorph.core.diagnosis_limits import CONNECTIONS
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
+from isomorph.core.messages import message
 from isomorph.core.ops import BUILT_IN, FUSED, RESHAPES
 from isomorph.core.patch import Patch, SetOp
 from isomorph.core.report import Experiment, Fact
@@ -61,7 +62,7 @@ class MissingOp:
             yield Diagnosis(
                 cause="missing_op",
                 certainty=Certainty.VISIBLE,
-                summary="the reference adds a mask to the scores, and the candidate adds nothing",
+                summary=message("missing_op.mask"),
                 evidence={Fact.OPERATORS: ["Add"]},
                 fix="add the mask before the softmax",
             )
@@ -90,7 +91,7 @@ def _missing_input(context: FaultContext, fewer: int) -> Diagnosis | None:
     return Diagnosis(
         cause="missing_op",
         certainty=Certainty.CONFIRMED if experiment is not None else certainty,
-        summary=f"{context.node.op} lacks {fewer} of the inputs that the reference's has",
+        summary=message("missing_op.inputs", op=context.node.op, count=fewer),
         experiments=(experiment,) if experiment is not None else (),
         fix="connect the missing input",
     )
@@ -108,7 +109,7 @@ def _missing_operator(
         yield Diagnosis(
             cause="weight",
             certainty=Certainty.CONFIRMED,
-            summary=f"the reference's bias {bias!r} is not added",
+            summary=message("weight.bias_dropped", bias=bias),
             evidence={"reference_constant": bias, "difference": "dropped"},
             experiments=(experiment,) if experiment is not None else (),
             fix=f"add {bias!r}",
@@ -118,7 +119,7 @@ def _missing_operator(
         yield Diagnosis(
             cause="missing_op",
             certainty=Certainty.VISIBLE,
-            summary=f"{context.node.op} stands where the reference has {absent[0].op}",
+            summary=message("missing_op.instead", op=context.node.op, right=absent[0].op),
             evidence={Fact.OPERATORS: [node.op for node in absent]},
             fix=f"put {absent[0].op} in the place of {context.node.op}",
         )
@@ -126,7 +127,7 @@ def _missing_operator(
         yield Diagnosis(
             cause="missing_op",
             certainty=max(_certainty(absent[0], experiment), _only_passed_on(context, absent)),
-            summary=f"nothing in the candidate does the reference's {absent[0].op}",
+            summary=message("missing_op.absent", op=absent[0].op),
             evidence={Fact.OPERATORS: [node.op for node in absent]},
             experiments=(experiment,) if experiment is not None else (),
             fix=f"put {absent[0].op} back",
@@ -137,7 +138,7 @@ def _missing_operator(
         yield Diagnosis(
             cause="missing_op",
             certainty=Certainty.POSSIBLE,
-            summary=f"the reference reads {unread} here, and the candidate does not",
+            summary=message("missing_op.unread", unread=unread),
             evidence={"unread": list(_unread(context))},
             fix=f"let it read {unread}",
         )
@@ -190,7 +191,7 @@ def _replaced(context: FaultContext) -> Iterator[Diagnosis]:
             yield Diagnosis(
                 cause="missing_op",
                 certainty=Certainty.CONFIRMED,
-                summary=f"{node.op} stands where {op} belongs",
+                summary=message("missing_op.instead", op=node.op, right=op),
                 evidence={Fact.OPERATORS: [op]},
                 experiments=(
                     _experiment(f"{node.name!r} computes {op} instead", "the node is right"),

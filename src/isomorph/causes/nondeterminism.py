@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
+from isomorph.core.messages import message
 from isomorph.core.report import Experiment
 from isomorph.diagnose.experiments import restore_experiment
 from isomorph.measure.determinism import random_nodes
@@ -45,13 +46,13 @@ class Nondeterminism:
         )
         threads = _threads(execution)
         if nodes:
-            summary = f"it draws random numbers at {', '.join(map(repr, nodes))}"
+            summary = message("nondeterminism.random", nodes=", ".join(map(repr, nodes)))
             repair = "export the model in evaluation mode"
         elif threads is not None and threads.agrees:
-            summary = "its threads race: with one thread it repeats itself"
+            summary = message("nondeterminism.threads")
             repair = "run with --set threads=1, or ask the runtime for deterministic kernels"
         else:
-            summary, repair = "nothing in the graph says why", None
+            summary, repair = message("nondeterminism.unknown"), None
         yield Diagnosis(
             cause="nondeterminism",
             certainty=Certainty.CONFIRMED,
@@ -88,7 +89,9 @@ def _by_threads(execution: Execution) -> Iterator[Diagnosis]:
     yield Diagnosis(
         cause="nondeterminism",
         certainty=Certainty.CONFIRMED if right else Certainty.REFUTED,
-        summary="with one thread it is right" if right else "the number of threads changes nothing",
+        summary=message("nondeterminism.one_thread")
+        if right
+        else message("nondeterminism.any_threads"),
         experiments=(
             restore_experiment(
                 "Does the result depend on the number of threads?",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.fault_context import Certainty, Detail, Diagnosis, FaultContext, FaultSite
+from isomorph.core.messages import message
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment, Fact
 from isomorph.diagnose.cut_constants import CutConstant, cut_constants
@@ -59,7 +60,9 @@ class Precision:
         yield Diagnosis(
             cause="precision",
             certainty=Certainty.CONFIRMED if confirmed else Certainty.POSSIBLE,
-            summary=f"the values {'overflow' if overflow else 'are too fine for'} {narrow[0]}",
+            summary=message(
+                "precision.overflow" if overflow else "precision.digits", dtype=narrow[0]
+            ),
             evidence={"type": narrow[0], "largest": float(np.max(np.abs(context.right)))},
             experiments=(experiment,) if experiment is not None else (),
             fix="keep this tensor in float32",
@@ -69,12 +72,17 @@ class Precision:
 
 def _cut(found: CutConstant) -> Diagnosis:
     """A constant beyond the largest number of its type: no other number would be right."""
-    many = f"{found.count} of its numbers lie" if found.count > 1 else "one of its numbers lies"
     return Diagnosis(
         cause="precision",
         certainty=Certainty.EVIDENT,
-        summary=f"constant {found.name!r} is cut off at {found.limit:.6g}, the largest number of "
-        f"{found.dtype}: {many} beyond, up to {found.largest:.3g}",
+        summary=message(
+            "precision.cut_many" if found.count > 1 else "precision.cut_one",
+            constant=found.name,
+            limit=found.limit,
+            dtype=found.dtype,
+            count=found.count,
+            largest=found.largest,
+        ),
         evidence={"type": found.dtype, "largest": found.largest, Fact.CONSTANT: found.name},
         fix="keep the node in float32: isomorph convert --precision float16 finds which have to be",
         about=frozenset({found.dtype, Detail.OVERFLOW}),
@@ -132,7 +140,7 @@ def _as_run(context: FaultContext, execution: Execution) -> Iterator[Diagnosis]:
             yield Diagnosis(
                 cause="precision",
                 certainty=Certainty.REFUTED,
-                summary="full precision changes nothing",
+                summary=message("precision.full"),
                 experiments=tuple(experiments),
             )
         return
@@ -141,8 +149,9 @@ def _as_run(context: FaultContext, execution: Execution) -> Iterator[Diagnosis]:
     yield Diagnosis(
         cause="precision",
         certainty=Certainty.CONFIRMED if switch is not None else Certainty.VISIBLE,
-        summary=f"the runtime computes in {word}, not in the declared type"
-        + (f"; with {switch.name} it is right" if switch is not None else ""),
+        summary=message("precision.run", dtype=word)
+        if switch is None
+        else message("precision.run_switch", dtype=word, switch=switch.name),
         experiments=tuple(experiments),
         evidence={"type": word},
         fix=f"run with {flags}, or accept the loss with --budget" if flags else None,

@@ -9,6 +9,7 @@ import numpy as np
 
 from isomorph.core.diagnosis_limits import QUANTIZED_AXES, WASTED_STEPS
 from isomorph.core.fault_context import Certainty, Detail, Diagnosis, FaultContext, FaultSite
+from isomorph.core.messages import message
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment, Fact
 from isomorph.core.stated_numbers import CLIPPED_SHARE
@@ -88,19 +89,18 @@ class Quantization:
 def _misread(found: MisreadNode) -> Diagnosis:
     """What packed weights are that no rounding of the reference's gives."""
     node, reading = found.node, found.reading
-    named = f"packed weights of {node.name!r}"
     if reading.right is None:
         return Diagnosis(
             cause="quantization",
             certainty=Certainty.CONFIRMED,
-            summary=f"the {named} are no rounding of the reference's",
+            summary=message("quantization.packed_unknown", node=node.name),
             node=node.name,
             fix="quantize the reference's weight again",
         )
     return Diagnosis(
         cause="quantization",
         certainty=Certainty.EVIDENT,
-        summary=f"{reading.words} in the {named}: read otherwise, they are the reference's",
+        summary=message("quantization.packed", words=reading.words, node=node.name),
         node=node.name,
         fix=reading.fix,
         about=frozenset({reading.right}),
@@ -115,7 +115,7 @@ def _no_step(context: FaultContext) -> Diagnosis | None:
     return Diagnosis(
         cause="quantization",
         certainty=Certainty.EVIDENT,
-        summary=f"the quantizer's scale is {step}: it was calibrated on values that are not finite",
+        summary=message("quantization.no_step", scale=step),
         evidence={"scale": step},
         fix="leave the tensor in float, or calibrate the quantizer on its finite values",
     )
@@ -135,7 +135,7 @@ def _axis(context: FaultContext) -> Diagnosis | None:
             found = context.rehearse(Patch(summary="", edits=(edit,))) if axis != now else None
             if found is not None and (context.equals(found) or _within(context, found)):
                 return _diagnosis(
-                    f"its scales lie along axis {now}, not {axis}",
+                    message("quantization.axis", now=now, right=axis),
                     f"the axis of {node.name!r} becomes {axis}",
                     f"set axis to {axis}",
                     "axis",
@@ -153,7 +153,7 @@ def _stored(context: FaultContext) -> Diagnosis | None:
     return Diagnosis(
         cause=cause,
         certainty=Certainty.CONFIRMED,
-        summary=f"the integers of {name!r} do not stand for the reference's weight: {change}",
+        summary=message("quantization.stored", constant=name, difference=change),
         evidence={Fact.CONSTANT: name, "difference": change},
         experiments=(
             restore_experiment(
@@ -178,9 +178,9 @@ def _affine(context: FaultContext) -> Diagnosis | None:
     steps = shift / step
     if abs(steps) >= 0.5 and _near(wrong[inside] - shift, right[inside], step):
         count = round(float(steps))
-        mixed = ": int8 is read as uint8 or the reverse" if abs(count) == 128 else ""
+        key = "quantization.signedness" if abs(count) == 128 else "quantization.zero_point"
         return _diagnosis(
-            f"its values are shifted by {count} steps: the zero point is off{mixed}",
+            message(key, steps=count),
             f"{shift:.3g} is taken away from every value that is not cut off",
             "put the zero point back",
             Detail.ZERO_POINT,
@@ -189,7 +189,7 @@ def _affine(context: FaultContext) -> Diagnosis | None:
     visible = abs(factor - 1.0) * float(np.max(np.abs(right[inside]))) > step
     if factor > 0 and visible and _near((wrong[inside] - shift) / factor, right[inside], step):
         return _diagnosis(
-            f"its values are {factor:.4g} times the right ones: the scale is another number",
+            message("quantization.scale", factor=factor),
             f"every value that is not cut off is divided by {factor:.4g}",
             "put the scale back",
             Detail.SCALE,
@@ -216,8 +216,7 @@ def _cut_off(context: FaultContext) -> Diagnosis | None:
     return Diagnosis(
         cause="quantization",
         certainty=Certainty.EVIDENT,
-        summary=f"the quantizer's range ({low:.3g} … {high:.3g}) cuts off {np.mean(beyond):.0%} of "
-        "the values",
+        summary=message("quantization.clips", low=low, high=high, share=float(np.mean(beyond))),
         evidence={"cut_off": float(np.mean(beyond))},
         experiments=(
             Experiment(
@@ -283,15 +282,13 @@ def _range(context: FaultContext) -> tuple[Detail, str]:
     shift = float(np.mean(wrong - right)) if right.size else 0.0
     spread = float(np.std(wrong - right)) if right.size else 0.0
     if cut > CLIPPED_SHARE:
-        text = f"the quantizer's range cuts off {cut:.0%} of the values ({low:.3g} … {high:.3g})"
+        text = message("quantization.clips", low=low, high=high, share=cut)
         return Detail.CLIPPED, text
     if abs(shift) > spread:
-        text = f"the quantizer shifts its values by {shift:.3g}: its zero point is off"
+        text = message("quantization.shift", shift=shift)
         return Detail.ZERO_POINT, text
-    summary = "the quantizer is coarser than its width has to be"
     step = tensor_grids.step(context)
     reached = round((high - low) / step) + 1 if step and np.isfinite(high - low) else 0
     if 1 < reached < WASTED_STEPS:
-        wasted = f"its range is wasted, as the values reach {reached} of its steps only"
-        return Detail.COARSE, f"{summary}: {wasted}"
-    return Detail.COARSE, f"{summary}: its scale does not fit the values"
+        return Detail.COARSE, message("quantization.wasted", reached=reached)
+    return Detail.COARSE, message("quantization.coarse")

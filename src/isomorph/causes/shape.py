@@ -9,6 +9,7 @@ import numpy as np
 
 from isomorph.core.diagnosis_limits import SIZES
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
+from isomorph.core.messages import message
 from isomorph.core.report import Fact
 from isomorph.diagnose.experiments import restore_experiment
 from isomorph.match.topology import Topology
@@ -128,11 +129,16 @@ def _frozen(
     node: Node, name: str, stored: tuple[object, ...], value: Array, ref_name: str
 ) -> Diagnosis:
     right = [int(each) for each in value.reshape(-1)][:_MOST_SHOWN]
-    frozen = " that were frozen" if len(stored) == value.size else ""
+    frozen = len(stored) == value.size
     return Diagnosis(
         cause="shape",
         certainty=Certainty.CONFIRMED,
-        summary=f"{node.op} reads sizes {list(stored)}{frozen}; for this input they are {right}",
+        summary=message(
+            "shape.frozen" if frozen else "shape.sizes",
+            op=node.op,
+            stored=list(stored),
+            right=right,
+        ),
         evidence={Fact.CONSTANT: name, "frozen": list(stored), Fact.SIZES: right},
         experiments=(
             restore_experiment(f"Is {name!r} a size of another input?", f"it gets {ref_name}"),

@@ -10,11 +10,13 @@ import numpy as np
 
 from isomorph.core.diagnosis_limits import BODY_CONSTANTS, FOLDED_WEIGHTS
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
+from isomorph.core.messages import message
+from isomorph.core.messages.phrases import differing_weight
 from isomorph.core.report import Fact
 from isomorph.diagnose import node_constants
-from isomorph.diagnose.constant_diff import difference
+from isomorph.diagnose.constant_diff import ConstantDifference, difference
 from isomorph.diagnose.experiments import restore_experiment
-from isomorph.diagnose.folded_constants import folded
+from isomorph.diagnose.folded_constants import folded, with_folded
 from isomorph.diagnose.recurrent_weights import packed
 from isomorph.diagnose.subgraph_weights import inside_bodies
 from isomorph.match.value_match import rearrangements, weight_arrangements
@@ -53,7 +55,7 @@ class Weight:
             yield Diagnosis(
                 cause="weight",
                 certainty=Certainty.POSSIBLE,
-                summary=f"constant {strange[0]!r} has values that the reference does not hold",
+                summary=message("weight.unknown", constant=strange[0]),
                 evidence={Fact.CONSTANT: strange[0]},
             )
 
@@ -88,7 +90,14 @@ class Weight:
         farthest = max(gaps, key=lambda name: gaps[name], default=None)
         wrong = stored.get(farthest) if farthest is not None else None
         if farthest is not None and wrong is not None:
-            yield _replaced(context, farthest, None, wrong, right[farthest])
+            yield _replaced(
+                context,
+                farthest,
+                None,
+                wrong,
+                right[farthest],
+                named=with_folded(context.counterparts),
+            )
 
     def _gates(self, context: FaultContext) -> Iterator[Diagnosis]:
         """The blocks of a recurrent node's weights in another order."""
@@ -110,7 +119,7 @@ class Weight:
             yield Diagnosis(
                 cause="weight",
                 certainty=Certainty.CONFIRMED,
-                summary=f"the gate blocks of {names} are in the wrong order",
+                summary=message("weight.gates", constants=names),
                 evidence={"gate_order": order},
                 experiments=(
                     restore_experiment(
@@ -126,7 +135,7 @@ class Weight:
         """A recurrent node's weight, packed again from the reference's single matrices."""
         for name, wrong, right in packed(context):
             if not np.array_equal(wrong, right) and context.restores({name: right}):
-                yield _replaced(context, name, None, wrong, right, named="weights, packed")
+                yield _replaced(context, name, None, wrong, right, named=message("weight.packed"))
                 return
 
     def _kept_inside(self, context: FaultContext) -> Iterator[Diagnosis]:
@@ -137,7 +146,7 @@ class Weight:
                 yield Diagnosis(
                     cause="weight",
                     certainty=Certainty.CONFIRMED,
-                    summary=f"a constant inside is wrong; right is {patch.summary}",
+                    summary=message("weight.inside", change=patch.summary),
                     evidence={"change": patch.summary},
                     experiments=(
                         restore_experiment("Is a constant of the body wrong?", patch.summary),
@@ -189,29 +198,50 @@ def _replaced(
     wrong: Array,
     right: Array,
     *,
-    named: str = "weight with what follows worked in",
+    named: str = "",
 ) -> Diagnosis:
     found = difference(wrong, right)
     kind, cause = found.text, found.cause
     order = _order_of_gates(context.node.op, wrong, right)
     if order is not None:
-        kind, cause = f"its gate blocks are in the order {order}", "weight"
+        kind, cause = message("weight.gate_order", order=order), "weight"
+    text = message("weight.computed", constant=cand, computed=named, difference=kind)
+    if ref is not None:
+        text = differing_weight(cand, ref, kind)
+    if order is None and _swaps_colors(context, cand, found):
+        text = message("weight.colors", constant=cand)
     named = repr(ref) if ref is not None else named
     known = {"reference_constant": ref} if ref is not None else {}
     return Diagnosis(
         cause=cause,
         certainty=Certainty.CONFIRMED,
-        summary=f"constant {cand!r} is not the reference's {named}: {kind}",
+        summary=text,
         evidence={Fact.CONSTANT: cand, **known, "difference": kind},
         experiments=(
             restore_experiment(
                 f"Is constant {cand!r} wrong?", f"it gets the values of the reference's {named}"
             ),
         ),
-        fix=f"give {cand!r} the values of the reference's {named}",
+        fix=message("weight.give", constant=cand, right=named),
         node=_reader(context, cand),
         about=found.about,
     )
+
+
+def _swaps_colors(context: FaultContext, constant: str, found: ConstantDifference) -> bool:
+    """Whether the first and the last of three input channels of a convolution are exchanged."""
+    if found.swapped is None or found.swapped[1:] != (0, 2):
+        return False
+    reader = next((node for node in context.nodes if constant in node.inputs), None)
+    if reader is None or not reader.op.startswith("Conv"):
+        return False
+    data = context.candidate.tensors.get(reader.inputs[0])
+    sizes = data.shape if data is not None and data.shape is not None else ()
+    if len(sizes) < 3 or sizes.count(3) != 1:
+        return False
+    # OIHW for channels first; OHWI or HWIO for channels last.
+    last = len(sizes) - 1
+    return found.swapped[0] in ({1} if sizes.index(3) == 1 else {last, last - 1})
 
 
 def _order_of_gates(op: str, wrong: Array, right: Array) -> tuple[int, ...] | None:
@@ -248,8 +278,7 @@ def _dropped(node: str, bias: str, *, lost: bool) -> Diagnosis:
     return Diagnosis(
         cause="weight",
         certainty=Certainty.CONFIRMED,
-        summary=f"the reference's bias {bias!r} is not added"
-        + ("" if lost else ", although the candidate stores it"),
+        summary=message("weight.bias_dropped" if lost else "weight.bias_unread", bias=bias),
         evidence={"reference_constant": bias, "difference": "dropped"},
         experiments=(
             restore_experiment(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from isomorph.checking.verdict import Outcome
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
+from isomorph.core.messages import message
 from isomorph.core.report import FindingEffect
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def nodes_below_rounding(
 ) -> Outcome:
     """Findings for the nodes, where they explain all that differs; nothing is judged by them."""
     from isomorph.diagnose.diagnose_faults import diagnosed_faults
+    from isomorph.localize.findings import remarked
     from isomorph.localize.locate import locate_below_rounding
 
     hidden = [each for each in comparison.divergences if _hidden(each)]
@@ -50,10 +52,9 @@ def nodes_below_rounding(
     return Outcome(
         located=tuple(
             replace(
-                each,
+                remarked(each, message("BELOW_ROUNDING.node")),
                 code="BELOW_ROUNDING",
                 effect=FindingEffect.BELOW_ROUNDING,
-                summary=f"{each.summary}; by less than rounding shows on the inputs that were run",
             )
             for each in found
         )

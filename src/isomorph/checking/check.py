@@ -52,6 +52,7 @@ from isomorph.core.cost import phase
 from isomorph.core.coverage import InputKind
 from isomorph.core.decoding_limits import FULL_STEPS
 from isomorph.core.divergence import Verdict
+from isomorph.core.messages import message
 from isomorph.core.model import OutputOrder
 from isomorph.diagnose.weight_proof import WeightProof
 from isomorph.inputs.sample_batching import for_both
@@ -233,7 +234,7 @@ class _PairCheck:
         log.add(Outcome(findings=tuple(prepared.interface.clipped_inputs(sample, cand.feeds))))
         if is_deterministic(log, ref, cand):
             earlier = self._compare(sample, (ref, cand), earlier, plan)
-        add_failures(log, ref, cand)
+        add_failures(log, sample, ref, cand)
         return earlier
 
     def _compare(
@@ -361,17 +362,15 @@ class _PairCheck:
         log, prepared = self.log, self.prepared
         if earlier.first_step is not None and not earlier.located:
             self._collect(earlier.first_step)
-        reason = "wrong at some sizes of its dynamic axes"
+        reason = message("DIVERGENT.sizes")
         for finding in self.sizes.findings():
             claim = Claim(verdict=Verdict.DIVERGENT, reason=reason)
             log.add(Outcome(findings=(finding,), claims=(claim,)))
         if not log.options.quick:
             self._compare_unreached(earlier)
-        # PyTorch has no names of outputs: those of its nodes are no interface.
-        named = OutputOrder.UNNAMED not in self.orders
         left, right = prepared.reference.model.graph, prepared.candidate.model.graph
         signature = output_findings.of_signature(
-            "output", left.outputs, right.outputs, earlier.outputs, named=named
+            "output", left.outputs, right.outputs, earlier.outputs
         )
         log.add(Outcome(findings=tuple(signature)))
         log.add(run_time_loss(left, right, log.summary.divergences.values()))

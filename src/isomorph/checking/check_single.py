@@ -65,7 +65,7 @@ def check_recorded(
             if is_deterministic(log, cand):
                 comparison = compare(recording.comparand(cand), cand, outputs, terms)
                 add_comparison(log, comparison, outputs)
-            add_failures(log, cand)
+            add_failures(log, sample, cand)
         collectors = Collectors.of(options)
         return final_report(log, collectors, (candidate,), (), outputs, recording=recording)
 
@@ -105,7 +105,7 @@ def check_alone(candidate: ModelHandle, given: Sample | None, options: CheckConf
                     bad = first_bad_tensors(model, terms.false_alarm)
                     log.add(Outcome(findings=tuple(bad)))
                 collect_sample(log, collectors, sample, comparison, (None, model))
-            add_failures(log, model)
+            add_failures(log, sample, model)
         log.add(run_time_loss_alone(graph))
         return final_report(log, collectors, (candidate,), (), outputs)
 

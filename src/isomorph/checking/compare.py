@@ -14,6 +14,7 @@ from isomorph.checking.verdict import Claim, Outcome, claims_of
 from isomorph.core.coverage import InputKind
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
+from isomorph.core.messages import message
 from isomorph.core.model import OutputOrder
 from isomorph.core.report import Skipped
 from isomorph.core.stated_numbers import MANY_DRAWS
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from isomorph.localize.weight_findings import ComparedWeights
     from isomorph.measure.evaluated_model import EvaluatedModel
 
-_OTHER_ORDER = "the outputs are in another order"
+_OTHER_ORDER = message("DIVERGENT.output_order")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +91,7 @@ def comparison_outcome(
         claims.append(Claim(verdict=Verdict.DIVERGENT, reason=_OTHER_ORDER))
     if compared_before and comparison.bindings != tuple(bindings):
         # Outputs without an order may be paired by value, but in the same way for every input.
-        reason = "no one pairing of the outputs fits every input"
+        reason = message("UNKNOWN.pairing")
         claims.append(Claim(verdict=Verdict.UNKNOWN, reason=reason))
     findings += output_findings.of_rearranged(comparison.rearranged, comparison.divergences)
     return Outcome(
@@ -205,7 +206,7 @@ def single_model_reasons(comparison: Comparison) -> Comparison:
     return replace(
         comparison,
         divergences=tuple(
-            replace(each, reason="the run is what the model says, within rounding")
+            replace(each, reason=message("EQUIVALENT.one_model"))
             if each.verdict is Verdict.EQUIVALENT and each.observed is not None
             else each
             for each in comparison.divergences

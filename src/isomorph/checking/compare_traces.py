@@ -15,6 +15,8 @@ import numpy as np
 
 from isomorph.core.coverage import concluded
 from isomorph.core.divergence import Divergence, Verdict
+from isomorph.core.messages import message
+from isomorph.core.messages.phrases import named_node
 from isomorph.core.report import Finding, FindingEffect, FindingStatus, Report, Skipped
 from isomorph.inputs import feeds as feeding
 from isomorph.inputs.feeds import Sample
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.sessions.trace_session import Replayed
 
-_SAME = "the recorded values are the same to the last bit"
+_SAME = message("EQUIVALENT.recorded_bits")
 
 
 def recording_of(trace: Replayed) -> Recording:
@@ -73,7 +75,7 @@ def compare_values(reference: Replayed, candidate: Replayed, options: CheckConfi
     worst = max(judged, key=lambda each: SEVERITY.index(each.verdict), default=None)
     verdict, reason = concluded(
         worst.verdict if worst is not None else Verdict.UNKNOWN,
-        worst.reason if worst is not None else "no value was compared",
+        worst.reason if worst is not None else message("UNKNOWN.no_values"),
         accounts.coverage,
     )
     findings = [*of_outputs([each for each in judged if each.verdict is not Verdict.UNKNOWN])]
@@ -116,7 +118,7 @@ def _judged(divergence: Divergence) -> Divergence:
     if divergence.verdict is not Verdict.UNKNOWN or observed is None:
         return divergence
     if observed.distance.differing or observed.distance.nonfinite_mismatch:
-        why = "the recorded values differ, and without an oracle their rounding is unknown"
+        why = message("UNKNOWN.no_oracle")
         return replace(divergence, reason=why)
     return replace(divergence, verdict=Verdict.EQUIVALENT, reason=_SAME)
 
@@ -127,7 +129,7 @@ def _unjudged(divergence: Divergence) -> Finding:
         code="UNJUDGED",
         status=FindingStatus.SUSPECTED,
         effect=FindingEffect.REACHES_OUTPUT,
-        summary=f"output {name!r}: {divergence.reason}",
+        summary=message("OUTPUT.is", output=name, reason=divergence.reason),
         tensors=(name,),
         fix="record one of the traces again without --no-oracle, or state a --budget",
     )
@@ -143,8 +145,11 @@ def _first_difference(reference: Replayed, candidate: Replayed) -> Iterator[Find
                     code="FIRST_DIFFERENCE",
                     status=FindingStatus.SUSPECTED,
                     effect=FindingEffect.NONE,
-                    summary=f"tensor {name!r} of node {node.name!r} ({node.op}) is the first of "
-                    "equal name that is not the same to the last bit",
+                    summary=message(
+                        "FIRST_DIFFERENCE.bits",
+                        tensor=name,
+                        place=named_node(node.op, node.name),
+                    ),
                     node=node.name,
                     nodes=(node.name,),
                     tensors=(name,),

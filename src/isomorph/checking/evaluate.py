@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from isomorph.checking.tried_sizes import with_tried_sizes
 from isomorph.checking.verdict import Claim, Outcome
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import FATAL, IsomorphError, RuntimeFailedError
+from isomorph.core.messages import message
 from isomorph.core.report import Finding, Skipped
 from isomorph.measure import findings as output_findings
 from isomorph.measure import input_layout, overflow
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from isomorph.checking.config import CheckConfig
     from isomorph.checking.prepare import ArrangedFeeds, PreparedPair
     from isomorph.core.trace import Array
+    from isomorph.inputs.feeds import Sample
     from isomorph.sessions.model_handle import ModelHandle
 
 
@@ -99,7 +102,7 @@ def check_determinism(*models: EvaluatedModel) -> Determinism:
         from isomorph.diagnose.randomness import randomness_finding
 
         findings.append(randomness_finding(model, outputs))
-        claims.append(Claim(verdict=verdict, reason=f"the {role} is random"))
+        claims.append(Claim(verdict=verdict, reason=message("DIVERGENT.random", role=role)))
     findings += [
         repeated_rounding_finding(each.role, found.rounding_only)
         for each, found in seen
@@ -131,7 +134,7 @@ def overflow_outcome(candidate: EvaluatedModel, known: tuple[Finding, ...]) -> O
         return Outcome(skipped=(Skipped(what="overflow in float16", why=error.sentence),))
 
 
-def failure_outcome(models: tuple[EvaluatedModel, ...], *, bisect: bool) -> Outcome:
+def failure_outcome(models: tuple[EvaluatedModel, ...], sample: Sample, *, bisect: bool) -> Outcome:
     """Crashes, hangs and refusals of runtimes; what could not be measured is unknown.
 
     With ``bisect``, the node behind a crash is searched for. An error that is not the runtime's
@@ -146,7 +149,8 @@ def failure_outcome(models: tuple[EvaluatedModel, ...], *, bisect: bool) -> Outc
         for what, plain in model.failures():
             search = bisect and not abort_reason and model.handle is not None
             error = _with_node(model, plain) if search else plain
-            findings.append(output_findings.of_failure(model.role, what, error))
+            failed = output_findings.of_failure(model.role, what, error)
+            findings.append(with_tried_sizes(failed, model.model.graph, model.feeds, sample))
             skipped.append(Skipped(what=f"{model.role}: {what}", why=error.sentence))
             claims.append(_failure_claim(model, error))
             if error.code in FATAL:

@@ -14,6 +14,7 @@ from isomorph.core.chance import FALSE_ALARM
 from isomorph.core.cost import cost_so_far
 from isomorph.core.divergence import Verdict
 from isomorph.core.interruption import InterruptedCheck
+from isomorph.core.messages import message
 from isomorph.core.report import Report, Skipped
 from isomorph.version import VERSION
 
@@ -35,7 +36,7 @@ def report_interrupted_load(options: CheckConfig, handles: Sequence[ModelHandle]
         known = sorted(handles, key=lambda each: each.role != "reference")
         report = Report(
             verdict=Verdict.UNKNOWN,
-            reason="interrupted while the models were loaded",
+            reason=message("UNKNOWN.interrupted_loading"),
             command="check",
             seed=options.seed,
             draws=0,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from isomorph.core.errors import UsageError
+from isomorph.core.messages import message
 from isomorph.core.report import Binding, Finding, FindingEffect, FindingStatus
 from isomorph.inputs.generated_samples import generated_samples, samples_of_other_sizes
 from isomorph.match.binding import bind_inputs, bind_model_outputs, bind_outputs
@@ -39,8 +40,16 @@ class Change:
         return Finding(
             code="INTERFACE",
             tensors=(self.candidate.name,),
-            summary=f"{self.kind} {self.candidate.name!r} was {was} and {verb} {now}: "
-            f"it is {self._treatment}, {self._parameters}",
+            summary=message(
+                "INTERFACE.grid",
+                kind=self.kind,
+                name=self.candidate.name,
+                was=was,
+                now=now,
+                verb=verb,
+                treatment=self._treatment,
+                parameters=self._parameters,
+            ),
             cause="interface",
             status=FindingStatus.CONFIRMED,
             effect=FindingEffect.NONE,
@@ -132,8 +141,14 @@ class DequantizedPair:
                 yield Finding(
                     code="INPUT_CLIPPED",
                     tensors=(name,),
-                    summary=f"input {name!r}: {share:.1%} of the values ({sample.origin}) "
-                    f"lie beyond {low:.4g} … {high:.4g}, where its integers end",
+                    summary=message(
+                        "INPUT_CLIPPED.values",
+                        input=name,
+                        share=share,
+                        origin=sample.origin,
+                        low=low,
+                        high=high,
+                    ),
                     cause="quantization",
                     status=FindingStatus.CONFIRMED,
                     effect=FindingEffect.NONE,

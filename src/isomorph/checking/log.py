@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from isomorph.checking.verdict import Claim, Outcome, Summary, extended, not_run_here
 from isomorph.core.coverage import concluded
 from isomorph.core.divergence import Verdict
+from isomorph.core.messages import message
 from isomorph.core.progress import begin_step
 from isomorph.core.report import NotRun, Skipped
 from isomorph.measure.ledger import Accounts
@@ -73,7 +74,7 @@ class CheckLog:
         claims = (
             Claim(
                 verdict=each.verdict,
-                reason=f"the candidate lacks output {each.reference_output!r}",
+                reason=message("DIVERGENT.output_missing", output=each.reference_output),
             )
             for each in missing
         )

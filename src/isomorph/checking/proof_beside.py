@@ -16,6 +16,7 @@ import numpy as np
 from isomorph.core.cost import phase
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
+from isomorph.core.messages import message
 from isomorph.core.proof import NodeProof, OutputProof, Proof, Standing
 from isomorph.core.report import (
     Fact,
@@ -186,11 +187,7 @@ def _contradiction(output: str) -> Finding:
         code=CODE,
         status=FindingStatus.CONFIRMED,
         effect=FindingEffect.NONE,
-        summary=(
-            f"output {output!r} is proven equal on all inputs of these shapes, and the "
-            "float64 evaluations of both graphs differ on one: a defect of isomorph, in the proof "
-            "or in what was measured"
-        ),
+        summary=message("PROOF_CONTRADICTED.output", output=output),
         evidence={Fact.OUTPUT: output},
         fix="report it with both models and the JSON report; rely on neither answer",
     )

@@ -15,6 +15,7 @@ from isomorph.core.divergence import Verdict
 from isomorph.core.execution import provider_fallback
 from isomorph.core.interruption import InterruptedCheck
 from isomorph.core.limits import noted_limits
+from isomorph.core.messages import message
 from isomorph.core.report import Binding, Report, Skipped
 from isomorph.inputs import feeds as feeding
 from isomorph.localize.attribute_diff import with_likely_nodes
@@ -81,7 +82,12 @@ def _closing_findings(summary: Summary, handles: Sequence[ModelHandle]) -> Outco
             fallback = provider_fallback(environment.facts)
             if fallback is not None and not fallback.accepted:
                 # What was asked about did not run.
-                reason = f"the {each.role} ran in {fallback.used[0]}, not in {fallback.asked[0]}"
+                reason = message(
+                    "UNKNOWN.fallback",
+                    role=each.role,
+                    used=fallback.used[0],
+                    asked=fallback.asked[0],
+                )
                 claims.append(Claim(verdict=Verdict.UNKNOWN, reason=reason))
     return Outcome(findings=tuple(findings), claims=tuple(claims))
 
@@ -89,7 +95,7 @@ def _closing_findings(summary: Summary, handles: Sequence[ModelHandle]) -> Outco
 def _reason(summary: Summary, *, only_given: bool) -> str:
     """Why the verdict is what it is; inputs alone do not show that two functions are the same."""
     if only_given and summary.verdict is Verdict.EQUIVALENT:
-        return "the outputs agree within rounding; other inputs were not asked about"
+        return message("EQUIVALENT.only_given")
     return summary.reason
 
 
@@ -146,7 +152,9 @@ def _interrupted(log: CheckLog) -> Report:
     """The report of an unfinished check: unknown, unless a divergence was measured already."""
     summary = log.summary
     divergent = summary.verdict is Verdict.DIVERGENT
-    reason = f"interrupted, and by then: {summary.reason}" if divergent else "interrupted"
+    reason = message("UNKNOWN.interrupted")
+    if divergent:
+        reason = message("VERDICT.interrupted", reason=summary.reason)
     skipped = Skipped(what="the rest of the check", why="it was interrupted")
     log.add(Outcome(skipped=(skipped,)))
     log.decide(Verdict.DIVERGENT if divergent else Verdict.UNKNOWN, reason)

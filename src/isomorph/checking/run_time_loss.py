@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +10,8 @@ from isomorph import registry
 from isomorph.checking.verdict import Outcome
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
+from isomorph.core.messages import message
+from isomorph.core.messages.phrases import named_node
 from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus
 from isomorph.core.trace import Environment
 from isomorph.match.packed_readers import packed_readers
@@ -82,11 +83,7 @@ def optimized_run_loss(candidate: EvaluatedModel, outputs: Sequence[str]) -> Out
         return Outcome()
     made = {node.outputs[0] for node in apart}
     products = [node for node in graph.nodes if not made.isdisjoint(node.inputs)]
-    summary = (
-        f"the runtime fuses {_counted(products)} with weights in blocks, and quantizes their "
-        "activations to 8 bits, which no tensor shows; at accuracy level 0 the run is within "
-        "rounding"
-    )
+    summary = message("ACTIVATIONS_QUANTIZED.fused", products=_counted(products))
     finding = _finding(
         summary, products, FindingEffect.REACHES_OUTPUT, node=products[0].name,
         fix=f"--set candidate.{_LEVEL}=0; in a program, the session's "
@@ -147,29 +144,31 @@ def _named(nodes: Sequence[Node], *, lossy: bool) -> list[Node]:
 
 
 def _of_candidate(nodes: Sequence[Node], effect: FindingEffect) -> Finding:
-    summary = f"{_sentence(nodes)}; the reference's run keeps them in float"
+    summary = message("ACTIVATIONS_QUANTIZED.candidate", text=_sentence(nodes))
     return _finding(summary, nodes, effect, node=nodes[0].name, fix=_fix(nodes))
 
 
 def _of_reference(nodes: Sequence[Node]) -> Finding:
-    summary = (
-        f"of the reference, {_sentence(nodes)}; the candidate's run keeps them in float, and where "
-        "the runs differ, it is the closer one"
-    )
+    summary = message("ACTIVATIONS_QUANTIZED.reference", text=_sentence(nodes))
     return _finding(summary, nodes, FindingEffect.NONE, reference=True)
 
 
 def _sentence(nodes: Sequence[Node]) -> str:
-    kinds = ", ".join(sorted(Counter(node.op for node in nodes)))
-    many = len(nodes) > 1
-    named = (
-        f"{len(nodes)} nodes ({kinds}), {nodes[0].name!r} first,"
-        if many
-        else (f"node {nodes[0].name!r} ({kinds})")
+    kinds = ", ".join(sorted({node.op for node in nodes}))
+    why = message("ACTIVATIONS_QUANTIZED.level", level=ACCURACY_LEVEL)
+    if len(nodes) > 1:
+        return message(
+            "ACTIVATIONS_QUANTIZED.nodes",
+            count=len(nodes),
+            kinds=kinds,
+            first=nodes[0].name,
+            why=why if _by_attribute(nodes) else "",
+        )
+    return message(
+        "ACTIVATIONS_QUANTIZED.node",
+        place=named_node(nodes[0].op, nodes[0].name),
+        why=why if _by_attribute(nodes) else "",
     )
-    verb = ("quantize their", "they run") if many else ("quantizes its", "it runs")
-    why = f" because {ACCURACY_LEVEL} is 4" if _by_attribute(nodes) else ""
-    return f"{named} {verb[0]} activations to 8 bits when {verb[1]}{why}, which no tensor shows"
 
 
 def _by_attribute(nodes: Sequence[Node]) -> bool:

@@ -54,9 +54,9 @@ def is_deterministic(log: CheckLog, *models: EvaluatedModel) -> bool:
     return determinism.holds
 
 
-def add_failures(log: CheckLog, *models: EvaluatedModel) -> None:
+def add_failures(log: CheckLog, sample: Sample, *models: EvaluatedModel) -> None:
     """Add what the models could not do, and why."""
-    log.add(failure_outcome(models, bisect=log.options.locate))
+    log.add(failure_outcome(models, sample, bisect=log.options.locate))
 
 
 def add_comparison(log: CheckLog, comparison: Comparison, bindings: Sequence[Binding]) -> None:

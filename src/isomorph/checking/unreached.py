@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from isomorph.checking.verdict import Claim, Outcome
 from isomorph.core.coverage import InputKind
 from isomorph.core.divergence import Verdict
+from isomorph.core.messages import message
 from isomorph.localize.attribute_findings import compared_attributes
 from isomorph.localize.other_input_search import compared_on_other_inputs
 from isomorph.localize.size_search import compared_sizes
@@ -143,7 +144,7 @@ def _reason(differs: str, verdict: Verdict, kinds: Sequence[InputKind]) -> str:
     if InputKind.DECODED in kinds:
         where = "steps of decoding"
     if verdict is Verdict.EQUIVALENT:
-        return f"the same on the {where}; {differs}"
+        return message("DIVERGENT.unshown_equal", where=where, differs=differs)
     if verdict is Verdict.DEGRADED:
-        return f"within the loss of lower precision on the {where}; {differs}"
+        return message("DIVERGENT.unshown_loss", where=where, differs=differs)
     return differs

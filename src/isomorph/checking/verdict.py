@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from isomorph.core.divergence import Divergence, Verdict
+from isomorph.core.messages import message
 from isomorph.measure.worst_sample import SEVERITY, weight
 
 if TYPE_CHECKING:
@@ -111,11 +112,8 @@ def not_run_here(
     if verdict is Verdict.DIVERGENT:
         return verdict, reason
     if asked:
-        return verdict, f"{reason}, in float64; not run: {why}"
-    return Verdict.UNKNOWN, (
-        f"{verdict} in translation, and not run: {why} "
-        "(--translation-only asks about the graphs alone)"
-    )
+        return verdict, message("VERDICT.in_float64", reason=reason, why=why)
+    return Verdict.UNKNOWN, message("UNKNOWN.not_run", verdict=verdict, why=why)
 
 
 def without_runs(divergence: Divergence, not_run: Sequence[NotRun]) -> Divergence:

@@ -14,6 +14,7 @@ from isomorph.cli.option_groups import (
     options_of,
 )
 from isomorph.cli.parameters import Argument
+from isomorph.cli.verbosity import VerbosityFlags
 
 
 def check(
@@ -38,6 +39,7 @@ def check(
     pair_flags: PairFlags,
     check_flags: CheckFlags,
     load_flags: LoadFlags,
+    verbosity: VerbosityFlags,
     format: options.ReportFormat = None,  # noqa: A002 - the word on the command line
     output: options.Output = None,
     debug: options.Debug = False,
@@ -58,9 +60,11 @@ def check(
     )
     from isomorph.cli.output_format import format_of
     from isomorph.cli.progress import Progress
+    from isomorph.cli.verbosity import adjusted
     from isomorph.store.targets import check_target
 
     reporter = registry.reporter(format_of(format, output, registry.names("reporters")))
+    reporter = adjusted(reporter, verbosity)
     looked_at = reporter.profile  # a page shows more than a verdict
     usual = {"align": True if looked_at else None, "profile": looked_at}
     stated = options_of(input_flags, sample_flags, pair_flags, check_flags, load_flags)
@@ -68,7 +72,9 @@ def check(
         from isomorph.cli import project
 
         if reference is None or project.names_pair(reference):
-            return project.run(reference, reporter, output, usual=usual, stated=stated)
+            return project.run(
+                reference, reporter, output, usual=usual, stated=stated, quiet=verbosity.quiet
+            )
     assert reference is not None
     refuse_page_on_terminal(reporter, output)
     files = (input_flags.inputs, sample_flags.data, load_flags.state)

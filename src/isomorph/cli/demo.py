@@ -81,7 +81,7 @@ def _check_export(
     gaps = [one.observed.distance.max_rel for one in report.outputs if one.observed]
     largest = max((gap for gap in gaps if gap is not None), default=None)
     if largest is not None and largest <= USUAL_TOLERANCE:
-        write(f"The runs differ by at most {largest:.1e}, relatively: "
+        write(f"No element of the runs differs by more than {largest:.1e} of its value: "
               f"np.allclose(rtol={USUAL_TOLERANCE:g}) sees nothing.\n", None)  # fmt: skip
     if page:
         shown = folder / f"{candidate.stem}.html"

@@ -47,9 +47,11 @@ def run(
     *,
     usual: Mapping[str, Any],
     stated: Mapping[str, Any],
+    quiet: bool = False,
 ) -> int:
     """Check the named pair, or every pair; ``output`` is a folder for several reports.
 
+    ``quiet``: the line of each pair says all, and no report is shown on the terminal.
     ``stated`` are the options of ``isomorph.check`` from the command line. They take precedence
     over those of the project file, and these over ``usual``, the defaults of the report format.
     """
@@ -81,11 +83,12 @@ def run(
         lines.append(line)
         if report is None:
             continue
-        if target is not None or code != 0 or len(pairs) == 1 or reporter.name != "terminal":
+        shown = (code != 0 or len(pairs) == 1) and not quiet
+        if target is not None or shown or reporter.name != "terminal":
             show_report(report, reporter, target)
         save_contradiction(report)
     if output is not None or reporter.name == "terminal":
-        write("\n".join(["", *lines]), None)
+        write("\n".join(lines if quiet else ["", *lines]), None)
     return next(code for code in _BY_SEVERITY if code in codes)
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from isomorph.cli import options
 from isomorph.cli.parameters import Argument, Option
+from isomorph.cli.verbosity import VerbosityFlags
 
 
 def report(
@@ -20,6 +21,7 @@ def report(
         Option("--repair", help="What fix wrote with --format json, to show on the page."),
     ] = None,
     output: options.Output = None,
+    verbosity: VerbosityFlags,
     debug: options.Debug = False,
 ) -> int:
     """Show a report again: as a page, as text, for another tool.
@@ -31,12 +33,14 @@ def report(
     from isomorph import registry
     from isomorph.cli.output import refuse_page_on_terminal, show_report, write
     from isomorph.cli.output_format import format_of
+    from isomorph.cli.verbosity import adjusted
     from isomorph.core.errors import UsageError
     from isomorph.core.protocols import RepairReporter
     from isomorph.store.reports import read_repair, read_report
     from isomorph.store.targets import check_target
 
     reporter = registry.reporter(format_of(format, output, registry.names("reporters")))
+    reporter = adjusted(reporter, verbosity)
     refuse_page_on_terminal(reporter, output)
     check_target(output, source, repair)
     if repair is None:

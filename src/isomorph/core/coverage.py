@@ -14,6 +14,7 @@ from enum import StrEnum
 from isomorph.core.constraints import Count
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.limits import MOST_REASONS
+from isomorph.core.messages import message
 
 _INSIDE = ("[", ".keys", ".values")
 
@@ -243,14 +244,14 @@ def concluded(verdict: Verdict, reason: str, coverage: Coverage) -> tuple[Verdic
         return verdict, reason
     wrong = [each for each in coverage.outputs if each.beyond]
     if wrong:
-        return Verdict.DIVERGENT, f"output {wrong[0].output!r} is beyond its budget"
+        return Verdict.DIVERGENT, message("DIVERGENT.beyond_budget", output=wrong[0].output)
     if coverage.complete:
         return verdict, reason
     missing = [each for each in coverage.outputs if each.not_compared]
     if missing:
         why = missing[0].reasons[0] if missing[0].reasons else "no reason is known"
-        return Verdict.UNKNOWN, f"output {missing[0].output!r} was not compared: {why}"
+        return Verdict.UNKNOWN, message("UNKNOWN.not_compared", output=missing[0].output, why=why)
     if coverage.from_set != coverage.in_set:
         parts = f"{coverage.from_set} of {coverage.in_set} samples of {coverage.set_name}"
-        return Verdict.UNKNOWN, f"only {parts} were compared"
-    return Verdict.UNKNOWN, "no value was compared"
+        return Verdict.UNKNOWN, message("UNKNOWN.part_of_set", parts=parts)
+    return Verdict.UNKNOWN, message("UNKNOWN.no_values")

@@ -16,6 +16,7 @@ from isomorph.core.dataset_summary import OverSamples
 from isomorph.core.decoding import Decoding
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import BUG
+from isomorph.core.messages.statement import Statement
 from isomorph.core.model import Model, Source
 from isomorph.core.profile import ErrorProfile
 from isomorph.core.proof import Proof
@@ -129,6 +130,8 @@ class Finding:
     evidence: Mapping[str, Any] = field(default_factory=dict)
     experiments: tuple[Experiment, ...] = ()
     fix: str | None = None
+    statement: Statement | None = None
+    """The summary in parts, where it is about one place."""
     causes: tuple[str, ...] = ()
     """The likeliest causes, best first."""
     faults: tuple[FaultRecord, ...] = ()

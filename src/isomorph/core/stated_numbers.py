@@ -141,6 +141,10 @@ KEPT_RATIO = 0.9
 The budget of three draws varies by more from seed to seed. The verdict is that of a check on the
 input that is left."""
 
+CHECKPOINT_WEIGHTS = 4
+"""Weights from which on most of them being off is called another checkpoint. Faults of converters
+change one weight, or exchange two. It decides what is named; the outputs decide the verdict."""
+
 # Why a node is wrong, and what repairs it
 
 GRID_REACH = 2.0

@@ -17,6 +17,7 @@ from isomorph.checking.verdict import Claim, Outcome
 from isomorph.core.decoding import OwnDecoding, TokenJudgment
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
+from isomorph.core.messages import message
 from isomorph.core.report import Finding, FindingEffect, FindingStatus
 from isomorph.decoding.rollout import StepRun, decode, runner, whole_text
 from isomorph.decoding.signature import DecoderSignature, Role
@@ -130,7 +131,7 @@ def own_outcome(own: OwnDecoding, collector: StepCollector) -> Outcome:
             code="OWN_CACHE",
             status=FindingStatus.CONFIRMED,
             effect=FindingEffect.REACHES_OUTPUT,
-            summary=f"the candidate does not decode on its own caches: {own.failure}",
+            summary=message("OWN_CACHE.failed", why=own.failure),
         )
         claim = Claim(verdict=Verdict.UNKNOWN, reason=finding.summary)
         return Outcome(findings=(finding,), claims=(claim,))
@@ -141,12 +142,15 @@ def own_outcome(own: OwnDecoding, collector: StepCollector) -> Outcome:
         code="OWN_CACHE",
         status=FindingStatus.CONFIRMED,
         effect=FindingEffect.REACHES_OUTPUT,
-        summary=f"on its own caches the candidate decodes token {own.choice.candidate} instead of "
-        f"{own.choice.reference} as number {own.first_different}, though every step is right on "
-        "the caches of the reference",
+        summary=message(
+            "OWN_CACHE.token",
+            now=own.choice.candidate,
+            right=own.choice.reference,
+            place=own.first_different,
+        ),
         evidence={"margin": own.choice.margin, "allowed": own.choice.allowed},
     )
-    reason = "on its own caches the candidate decodes another text"
+    reason = message("DIVERGENT.other_text")
     return Outcome(findings=(finding,), claims=(Claim(verdict=Verdict.DIVERGENT, reason=reason),))
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.diagnosis_limits import ADDED_NODES
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext
+from isomorph.core.messages import message
 from isomorph.core.ops import RESHAPES
 from isomorph.core.patch import Patch, SetInput
 from isomorph.core.report import Experiment, Fact
@@ -114,7 +115,7 @@ def _diagnosis(context: FaultContext, source: str, nodes: Sequence[Node]) -> Dia
     return Diagnosis(
         cause="missing_op",
         certainty=Certainty.CONFIRMED,
-        summary=f"{words} {verb} {source!r}, which the reference uses as it is",
+        summary=message("missing_op.added", words=words, verb=verb, source=source),
         evidence={Fact.OPERATORS: list(dict.fromkeys(node.op for node in nodes))},
         experiments=(
             Experiment(

@@ -11,6 +11,7 @@ import numpy as np
 from isomorph.core.chance import threshold
 from isomorph.core.diagnosis_limits import CONSTANT_ORDERS
 from isomorph.core.fault_context import Detail
+from isomorph.core.messages import message
 from isomorph.diagnose.narrow_float import cut_off, narrowed
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class ConstantDifference:
     cause: str = "weight"
     reordered: bool = False
     rounded_to: str | None = None
+    swapped: tuple[int, int, int] | None = None
+    """An axis, and two indices of it whose values stand in each other's place."""
 
     @property
     def about(self) -> frozenset[str]:
@@ -43,29 +46,29 @@ class ConstantDifference:
 def difference(wrong: Array, right: Array) -> ConstantDifference:
     """How ``wrong`` differs from ``right``, and the cause that this indicates."""
     if wrong.size and not np.any(wrong):
-        return ConstantDifference(text="it is all zeros")
+        return ConstantDifference(text=message("difference.zeros"))
     order = _order_of_axes(wrong, right)
     if order is not None:
         square = wrong.ndim == 2 and wrong.shape[0] == wrong.shape[1]
-        change = "it is transposed" if square or wrong.ndim == 2 else f"its axes are {order}"
+        change = message("difference.transposed")
+        if not square and wrong.ndim != 2:
+            change = message("difference.axes", order=order)
         return ConstantDifference(text=change, cause="layout")
     if _all_close(np.sort(wrong, axis=None), np.sort(right, axis=None)):
-        return ConstantDifference(text=_permuted(wrong, right), reordered=True)
+        return _permuted(wrong, right)
     for narrow in _NARROW:
         if np.array_equal(wrong, narrowed(right, narrow)):
-            return ConstantDifference(
-                text=f"its values were rounded to {narrow}", rounded_to=narrow
-            )
+            text = message("difference.rounded", dtype=narrow)
+            return ConstantDifference(text=text, rounded_to=narrow)
         if np.array_equal(wrong, cut_off(right, narrow)):
-            return ConstantDifference(
-                text=f"its values were cut off to {narrow}, not rounded", rounded_to=narrow
-            )
+            text = message("difference.truncated", dtype=narrow)
+            return ConstantDifference(text=text, rounded_to=narrow)
     differing = int(np.count_nonzero(~_close(wrong, right)))
     if lesser_part(differing, wrong.size):
-        return ConstantDifference(text=f"{differing} of {wrong.size} values differ")
+        return ConstantDifference(text=message("difference.some", count=differing, size=wrong.size))
     factor = _factor(wrong, right)
     if factor is not None:
-        return ConstantDifference(text=f"its values are multiplied by {factor:.6g}")
+        return ConstantDifference(text=message("difference.factor", factor=factor))
     return ConstantDifference(text=_correlation(wrong, right))
 
 
@@ -84,7 +87,7 @@ def _order_of_axes(wrong: Array, right: Array) -> tuple[int, ...] | None:
     return None
 
 
-def _permuted(wrong: Array, right: Array) -> str:
+def _permuted(wrong: Array, right: Array) -> ConstantDifference:
     """Slices along one axis that stand in another order, if it is no more than that."""
     for axis in range(wrong.ndim if wrong.shape == right.shape else 0):
         cand = np.moveaxis(wrong, axis, 0).reshape(wrong.shape[axis], -1)
@@ -92,9 +95,14 @@ def _permuted(wrong: Array, right: Array) -> str:
         found = [_row_of(row, ref) for row in cand]
         if None in found or len(set(found)) < len(found):
             continue
-        moved = sum(place != origin for place, origin in enumerate(found))
-        return f"{moved} of {len(found)} channels along axis {axis} are in another order"
-    return "the same values in another order"
+        moved = [place for place, origin in enumerate(found) if place != origin]
+        if len(moved) == 2:
+            one, other = moved
+            text = message("difference.swapped", one=one, other=other, axis=axis)
+            return ConstantDifference(text=text, reordered=True, swapped=(axis, one, other))
+        text = message("difference.channels", count=len(moved), size=len(found), axis=axis)
+        return ConstantDifference(text=text, reordered=True)
+    return ConstantDifference(text=message("difference.order"), reordered=True)
 
 
 def _row_of(row: Array, rows: Array) -> int | None:
@@ -121,8 +129,8 @@ def _correlation(wrong: Array, right: Array) -> str:
     with np.errstate(divide="ignore"):
         beyond = float(np.arctanh(min(likeness, 1.0))) * np.sqrt(max(wrong.size - 3, 0))
     if beyond > threshold(1):
-        return f"another state of the same weights, correlated by {likeness:.4g}"
-    return "other values altogether"
+        return message("difference.correlated", correlation=likeness)
+    return message("difference.unrelated")
 
 
 def _close(left: Array, right: Array) -> Array:

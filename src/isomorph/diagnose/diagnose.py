@@ -11,6 +11,7 @@ import numpy as np
 from isomorph import registry
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.limits import noted_limits
+from isomorph.core.messages import message
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment, Fact
 from isomorph.diagnose.known_issues import matching_issues
@@ -54,7 +55,7 @@ def _examined(cause: Cause, context: FaultContext) -> Iterator[Diagnosis]:
     except EXTENSION_ERRORS as error:
         yield Diagnosis(
             cause=cause.name,
-            summary="could not be examined",
+            summary=message("CAUSE.not_examined"),
             certainty=Certainty.REFUTED,
             experiments=(
                 Experiment(
@@ -121,14 +122,22 @@ def with_diagnosis(
     fix = best.fix if proven or not _can_try(context) else None
     issues = matching_issues(best, context, frameworks)
     return replace(
-        finding,
+        caused(finding, best.summary),
         cause=best.cause,
         causes=tuple(dict.fromkeys(each.cause for each in standing[: 1 + _ALTERNATIVES])),
-        summary=f"{finding.summary}; {best.summary}",
         experiments=(*finding.experiments, *best.experiments, *refuted),
         evidence={**evidence, **({"known_issues": issues} if issues else {})},
         fix=fix or _put_back(context),
     )
+
+
+def caused(finding: Finding, cause: str) -> Finding:
+    """The finding with its cause, which comes first where it is about one place."""
+    if finding.statement is None:
+        text = message("CAUSE.after", summary=finding.summary, cause=cause)
+        return replace(finding, summary=text)
+    statement = replace(finding.statement, cause=cause)
+    return replace(finding, statement=statement, summary=statement.text)
 
 
 def _can_try(context: FaultContext) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
+from isomorph.core.messages import message
 from isomorph.measure.draws_needed import loss_in_doubt
 from isomorph.measure.findings import misshapen
 
@@ -66,7 +67,13 @@ def runtime_findings(
 def _of_reference(finding: Finding) -> Finding:
     """The finding as one of the reference's runtime, which no edit of the candidate repairs."""
     code = "REFERENCE_NODE" if finding.code == "GUILTY_NODE" else finding.code
-    return replace(finding, code=code, summary=f"in the reference's own run, {finding.summary}")
+    statement = finding.statement
+    if statement is None:
+        text = message("REFERENCE_NODE.run", text=finding.summary)
+        return replace(finding, code=code, summary=text)
+    place = message("REFERENCE_NODE.run", text=statement.place)
+    statement = replace(statement, place=place)
+    return replace(finding, code=code, statement=statement, summary=statement.text)
 
 
 def _only_its_run(divergence: Divergence, false_alarm: float) -> bool:

@@ -6,11 +6,12 @@ of a linear node's result by fixed numbers can be part of its weight and bias.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.messages import message
 from isomorph.core.ops import RESHAPES
 from isomorph.diagnose import node_constants
 
@@ -46,6 +47,12 @@ def folded(context: FaultContext) -> Iterator[tuple[str, Array]]:
         whole = bias * scale + shift
         if whole.size > 1 or shift.size > 1:
             yield source, whole
+
+
+def with_folded(nodes: Sequence[Node]) -> str:
+    """``weight with BatchNormalization folded in``: what a weight is called after folding."""
+    ops = dict.fromkeys(node.op for node in nodes if node.op not in _LINEAR)
+    return message("weight.with_folded", operators=" and ".join(ops) or "a scale")
 
 
 def _fits(bias: Array, scale: Array, shift: Array) -> bool:

@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.diagnosis_limits import FUSED_PRODUCTS
+from isomorph.core.messages import message
+from isomorph.core.messages.phrases import named_node
+from isomorph.core.messages.statement import Statement
 from isomorph.core.report import Experiment, Fact, Finding, FindingEffect, FindingStatus
 from isomorph.diagnose.int16_saturation import SEVEN_BITS, Grid, taken_away
 
@@ -93,14 +96,18 @@ def _grid(reader: Node, values: Mapping[str, Array]) -> Grid:
 def _finding(loss: _Loss, count: int) -> Finding:
     node = loss.node
     together = f" of these {count} products" if count > 1 else ""
+    statement = Statement(
+        place=named_node(node.op, node.name),
+        cause=message("kernel.fused_saturation"),
+        observed=message("kernel.saturated_places", moved=loss.moved, size=loss.size),
+    )
     return Finding(
         code="GUILTY_NODE",
         cause="kernel",
         status=FindingStatus.CONFIRMED,
         effect=FindingEffect.REACHES_OUTPUT,
-        summary=f"node {node.name!r} ({node.op}) is fused with its quantizers and computed "
-        "on unsigned and signed bytes: its sums of two products of bytes saturate at 16 bits, at "
-        f"{loss.moved} of {loss.size} places",
+        summary=statement.text,
+        statement=statement,
         node=node.name,
         nodes=(node.name,),
         tensors=node.outputs[:1],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext
+from isomorph.core.messages import message
 from isomorph.core.report import Experiment, Fact
 
 if TYPE_CHECKING:
@@ -100,8 +101,7 @@ def _tie_diagnosis(cand: str, ref: str, halves: int) -> Diagnosis:
     return Diagnosis(
         cause="quantization",
         certainty=Certainty.CONFIRMED,
-        summary=f"ties are rounded {cand}, and by the reference {ref}: {halves} values lie "
-        "half-way between two steps",
+        summary=message("quantization.ties", halves=halves, now=cand, right=ref),
         evidence={"ties": cand, Fact.REFERENCE_TIES: ref, "halves": halves},
         experiments=(
             Experiment(

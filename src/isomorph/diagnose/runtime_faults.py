@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.escaping import counted
 from isomorph.core.fault_context import FaultContext
+from isomorph.core.messages import message
 from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus
 from isomorph.diagnose.build_context import fault_contexts
 from isomorph.diagnose.diagnose import DiagnosedFinding, diagnosed, with_cause
 from isomorph.diagnose.fused_int8 import saturated_products
 from isomorph.diagnose.rerun import Reruns
 from isomorph.localize.capture_effect import changed_by_capturing
-from isomorph.localize.findings import findings
+from isomorph.localize.findings import findings, remarked
 from isomorph.localize.locate import locate_execution
 
 if TYPE_CHECKING:
@@ -62,8 +64,7 @@ def _places(
     by_node = dict(fault_contexts(located.chain.faults, located.matcher))
     found = []
     for each in findings(located.chain, graph, graph):
-        summary = each.summary.replace("the reference's is", "its float64 oracle is")
-        finding = DiagnosedFinding(finding=replace(each, summary=summary, faults=()))
+        finding = DiagnosedFinding(finding=replace(each, faults=()))
         context = by_node.get(each.node or "")
         if context is not None:
             execution = trials.execution(context.nodes, context.tensor, located.matcher)
@@ -96,9 +97,9 @@ def _for_all(group: Sequence[Finding]) -> Finding:
     if not others:
         return proven
     named = ", ".join(map(repr, others[:_NAMED])) + (", …" if len(others) > _NAMED else "")
+    remark = message("GUILTY_NODE.others", count=counted(len(others), "more node"), named=named)
     return replace(
-        proven,
-        summary=f"{first.summary}; the same goes for {len(others)} more nodes: {named}",
+        remarked(proven, remark),
         nodes=tuple(dict.fromkeys(name for each in group for name in each.nodes)),
         tensors=tuple(dict.fromkeys(name for each in group for name in each.tensors)),
         evidence={**first.evidence, "alike": others},
@@ -131,7 +132,7 @@ def _whole(candidate: EvaluatedModel, trials: Reruns, names: Sequence[str]) -> F
         code="RUN_AS_A_WHOLE",
         status=FindingStatus.SUSPECTED,
         effect=FindingEffect.REACHES_OUTPUT,
-        summary="the deployed run is off, but no node is by itself",
+        summary=message("RUN_AS_A_WHOLE.run"),
         tensors=tuple(names),
     )
     context = whole_run_context(candidate, names)

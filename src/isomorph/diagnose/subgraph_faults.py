@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import NESTED_BODIES
+from isomorph.core.messages import message
 from isomorph.core.report import Finding, FindingStatus
 from isomorph.diagnose.build_context import fault_contexts
 from isomorph.diagnose.diagnose import with_cause
@@ -81,6 +82,15 @@ def in_outer_names(inner: Finding, outer: Finding, within: BodyFault) -> Finding
     written = [ref.source(name) for name in reversed(inner.reference_nodes)]
     written += [cand.source(inner.node or ""), outer.source]
     tensors = [cand.tensor(name) for name in inner.tensors[:2]]
+    statement = None
+    if inner.statement is not None:
+        place = message(
+            "GUILTY_NODE.inside",
+            place=_renamed(inner.statement.place, inner, within),
+            outer=outer.node,
+            round=within.round + 1,
+        )
+        statement = replace(inner.statement, place=place)
     return replace(
         inner,
         node=cand.node(inner.node or ""),
@@ -90,7 +100,8 @@ def in_outer_names(inner: Finding, outer: Finding, within: BodyFault) -> Finding
         reference_nodes=tuple(ref.node(name) for name in inner.reference_nodes),
         status=FindingStatus.CONFIRMED if proven else FindingStatus.SUSPECTED,
         share=outer.share,
-        summary=f"inside {outer.node!r}, round {within.round + 1}: {_renamed(inner, within)}",
+        summary=statement.text if statement is not None else inner.summary,
+        statement=statement,
         source=next((source for source in written if source is not None), inner.source),
         experiments=(*inner.experiments, *outer.experiments[:1]),
         faults=(),  # its names are those of the body
@@ -98,11 +109,11 @@ def in_outer_names(inner: Finding, outer: Finding, within: BodyFault) -> Finding
     )
 
 
-def _renamed(inner: Finding, within: BodyFault) -> str:
-    """The summary with node names of the whole model."""
-    summary, cand, ref = inner.summary, within.candidate_names, within.reference_names
+def _renamed(place: str, inner: Finding, within: BodyFault) -> str:
+    """The place with node names of the whole model."""
+    cand, ref = within.candidate_names, within.reference_names
     names = [(inner.node or "", cand), *((name, ref) for name in inner.reference_nodes[-1:])]
     for name, known in names:
         short = known.node(name).removeprefix(known.prefix)
-        summary = summary.replace(f"{name!r} (", f"{short!r} (", 1)
-    return summary
+        place = place.replace(repr(name), repr(short), 1)
+    return place

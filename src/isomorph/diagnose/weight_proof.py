@@ -17,9 +17,14 @@ import numpy as np
 from isomorph.core.chance import threshold
 from isomorph.core.cost import phase
 from isomorph.core.errors import IsomorphError
+from isomorph.core.messages import message
+from isomorph.core.messages.phrases import differing_weight, named_node, percentage
+from isomorph.core.messages.statement import Statement
 from isomorph.core.report import Experiment, Fact, Finding, FindingEffect, FindingStatus
 from isomorph.diagnose.constant_diff import difference as described
+from isomorph.diagnose.folded_constants import with_folded
 from isomorph.localize.error_location import describe_error, relative_error
+from isomorph.localize.findings import counterpart_of
 from isomorph.localize.replaced_weight import corrected_weight, replaced_readers
 from isomorph.measure.budget_check import judge
 from isomorph.measure.draws_needed import clearly_within
@@ -151,6 +156,14 @@ class WeightProof:
         return rms_and_peak(right, wrong)[0] / unit, rms_and_peak(right, corrected)[0] / unit
 
 
+def _differs(constant: str, source: str, text: str, folded: Sequence[Node]) -> str:
+    if not folded:
+        return differing_weight(constant, source, text)
+    return message(
+        "weight.computed", constant=constant, computed=with_folded(folded), difference=text
+    )
+
+
 def _finding(
     found: ConstantDifference,
     stored: Array,
@@ -165,8 +178,13 @@ def _finding(
     node, counterpart = nodes[0], ref_nodes[-1] if ref_nodes else None
     where = _where(readers)
     local = max(relative_error(readers.before[each], readers.after[each]) for each in readers.after)
-    like = f"; the reference's is {counterpart.name!r} ({counterpart.op})" if counterpart else ""
-    worked_in = " with what follows worked in" if len(found.reference) > 1 else ""
+    folded = ref_nodes if found.reference[1:] else ()
+    right = with_folded(folded) if folded else repr(source)
+    statement = Statement(
+        place=named_node(node.op, node.name) + counterpart_of(node, counterpart),
+        cause=_differs(name, source, difference.text, folded),
+        observed=message("GUILTY_NODE.weight_alone", error=percentage(local)),
+    )
     sources = [each.source for each in (*reversed(ref_nodes), node) if each.source is not None]
     tensors = tuple(dict.fromkeys((*filter(None, node.outputs), name)))
     return Finding(
@@ -175,9 +193,8 @@ def _finding(
         causes=(difference.cause,),
         status=FindingStatus.CONFIRMED,
         effect=FindingEffect.REACHES_OUTPUT,
-        summary=f"node {node.name!r} ({node.op}) is off by {local:.2g} of its size by its weight "
-        f"alone{like}; constant {name!r} is not the reference's {source!r}{worked_in}: "
-        f"{difference.text}",
+        summary=statement.text,
+        statement=statement,
         node=node.name,
         nodes=tuple(each.name for each in nodes),
         tensors=tensors[:_MOST_TENSORS],
@@ -205,7 +222,7 @@ def _finding(
                 agrees=True,
             ),
         ),
-        fix=f"give {name!r} the values of the reference's {source!r}{worked_in}",
+        fix=message("weight.give", constant=name, right=right),
     )
 
 

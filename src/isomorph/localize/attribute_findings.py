@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from isomorph.core.messages import message
+from isomorph.core.messages.phrases import named_node
 from isomorph.core.report import Experiment, Fact, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.localize.attribute_effect import AttributeEffect, AttributeExperiment
 from isomorph.localize.input_search import encoded
@@ -65,10 +67,14 @@ def _not_shown(left: Sequence[AttributeDifference], tried: int) -> tuple[Skipped
 
 def _finding(difference: AttributeDifference, effect: AttributeEffect) -> Finding:
     node, counterpart = difference.holder or difference.node, difference.counterpart
-    where = f" in a body of {node.name!r}" if difference.holder is not None else ""
-    text = (
-        f"attribute {difference.name} of node {difference.node.name!r} ({difference.node.op})"
-        f"{where} differs from that of the reference's {counterpart.name!r} ({difference.values})"
+    where = message("LATENT.in_body", node=node.name) if difference.holder is not None else ""
+    text = message(
+        "LATENT.attribute",
+        name=difference.name,
+        place=named_node(difference.node.op, difference.node.name),
+        where=where,
+        right=counterpart.name,
+        values=difference.values,
     )
     evidence: dict[str, Any] = {
         "attribute": difference.name,
@@ -80,10 +86,13 @@ def _finding(difference: AttributeDifference, effect: AttributeEffect) -> Findin
     evidence[Fact.REACHED_BY] = "the given inputs"
     if effect.trial is not None:
         evidence[Fact.REACHED_BY] = effect.trial.recipe
-        text += f"; {effect.trial.recipe} reach it"
         if effect.output is not None:
             evidence[Fact.OUTPUT] = effect.output
-            text += f", and output {effect.output!r} differs"
+            text = message(
+                "LATENT.reached", text=text, inputs=effect.trial.recipe, output=effect.output
+            )
+        else:
+            text = message("LATENT.reached_somewhere", text=text, inputs=effect.trial.recipe)
         if (inputs := encoded(effect.trial)) is not None:
             evidence[Fact.INPUTS] = inputs
             fix += "; to see it, give the JSON report of this check as --inputs"

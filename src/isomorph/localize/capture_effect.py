@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from isomorph.core.errors import IsomorphError
+from isomorph.core.messages import message
 from isomorph.core.report import Finding, FindingEffect, FindingStatus
 from isomorph.measure.budget_check import judge
 from isomorph.measure.spread import merged
@@ -64,13 +65,12 @@ def _finding(moved: Mapping[str, tuple[float, bool]]) -> Finding:
     names = ", ".join(repr(name) for name in moved)
     size = max(size for size, _ in moved.values())
     right = all(within for _, within in moved.values())
-    note = "and the captured run is right" if right else "and neither run is right"
+    key = "CAPTURE_CHANGED.right" if right else "CAPTURE_CHANGED.wrong"
     return Finding(
         code="CAPTURE_CHANGED",
         status=FindingStatus.CONFIRMED,
         effect=FindingEffect.NONE,
-        summary=f"capturing every tensor changed output {names} by {size:.2g}, {note}: what was "
-        "looked into is not what is deployed",
+        summary=message(key, outputs=names, size=size),
         tensors=tuple(moved),
         evidence={"outputs": {name: size for name, (size, _) in moved.items()}},
         fix="trust the untouched run; fetch few tensors at a time, or switch optimizers off",

@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.escaping import counted
+from isomorph.core.messages import message
+from isomorph.core.messages.phrases import named_node, percentage
+from isomorph.core.messages.statement import Statement
 from isomorph.core.report import (
     Experiment,
     Fact,
@@ -58,15 +62,21 @@ def _finding(
     node: Node, faults: Sequence[Fault], reference: dict[str, Node], candidate: Graph
 ) -> Finding:
     first = faults[0]
+    own_run = reference.get(node.name) is node
     ref_nodes = tuple(dict.fromkeys(name for each in faults for name in each.reference_nodes))
     counterpart = reference[ref_nodes[-1]] if ref_nodes else None
+    statement = Statement(
+        place=_place(node, first, None if own_run else counterpart),
+        observed=_observed(first, own_run=own_run),
+    )
     return Finding(
         code="GUILTY_NODE",
         status=FindingStatus.CONFIRMED
         if all(each.proven for each in faults)
         else FindingStatus.SUSPECTED,
         effect=FindingEffect.REACHES_OUTPUT,
-        summary=_summary(node, first, counterpart),
+        summary=statement.text,
+        statement=statement,
         node=node.name,
         nodes=tuple(dict.fromkeys(name for each in faults for name in each.nodes)),
         tensors=_tensors(node, faults, candidate),
@@ -80,25 +90,41 @@ def _finding(
     )
 
 
-def _summary(node: Node, fault: Fault, counterpart: Node | None) -> str:
-    like = f"{counterpart.name!r} ({counterpart.op})" if counterpart is not None else "an input"
+def _place(node: Node, fault: Fault, counterpart: Node | None) -> str:
+    before = len(fault.nodes) - 1
+    place = named_node(node.op, node.name)
+    if before > 0:
+        place = message("GUILTY_NODE.group", place=place, others=counted(before, "node"))
+    return place + counterpart_of(node, counterpart)
+
+
+def counterpart_of(node: Node, counterpart: Node | None) -> str:
+    """The reference's node in parentheses; empty where it has the same name and operator."""
+    if counterpart is None or (counterpart.name, counterpart.op) == (node.name, node.op):
+        return ""
+    op = "" if counterpart.op == node.op else f"{counterpart.op} "
+    return message("GUILTY_NODE.counterpart", node=f"{op}{counterpart.name!r}")
+
+
+def _observed(fault: Fault, *, own_run: bool) -> str:
     if fault.permuted:
-        return (
-            f"node {node.name!r} ({node.op}) has the values of the reference's {like} "
-            "in another order, although its inputs are right"
-        )
-    group = f", with {len(fault.nodes) - 1} nodes before it," if len(fault.nodes) > 1 else ""
+        return message("GUILTY_NODE.permuted")
     if _resized(fault):
-        return (
-            f"node {node.name!r} ({node.op}){group} makes a tensor of {_sizes(fault.shape)}, and "
-            f"the reference's {like} one of {_sizes(fault.value.shape)} from the same inputs"
+        return message(
+            "GUILTY_NODE.resized", made=_sizes(fault.shape), expected=_sizes(fault.value.shape)
         )
-    far = f"{fault.local_error:.2g}"
-    far += " of its size" if np.any(fault.value) else ", where all should be zero,"
-    return (
-        f"node {node.name!r} ({node.op}){group} is off by {far} "
-        f"although its inputs are right; the reference's is {like}"
-    )
+    if not np.any(fault.value):
+        return message("GUILTY_NODE.nonzero", error=fault.local_error)
+    key = "GUILTY_NODE.run_differs" if own_run else "GUILTY_NODE.differs"
+    return message(key, error=percentage(fault.local_error))
+
+
+def remarked(finding: Finding, remark: str) -> Finding:
+    """The finding with what holds beyond its place."""
+    if finding.statement is None:
+        return replace(finding, summary=f"{finding.summary}. {remark[:1].upper()}{remark[1:]}")
+    statement = replace(finding.statement, remark=remark)
+    return replace(finding, statement=statement, summary=statement.text)
 
 
 def suspect_large_group(finding: Finding) -> Finding:
@@ -106,13 +132,17 @@ def suspect_large_group(finding: Finding) -> Finding:
     many = len(finding.nodes)
     if many <= LAYER_NODES or finding.fact(Fact.MEMBER) is not None:
         return finding
+    statement = None
+    if finding.statement is not None:
+        place = message("GUILTY_NODE.large_group", count=many, node=finding.node)
+        statement = replace(finding.statement, place=place)
     return replace(
         finding,
         status=FindingStatus.SUSPECTED,
         cause=None,
         fix=None,
-        summary=f"somewhere in the {many} nodes up to {finding.node!r}, which share no tensor with "
-        f"the reference before it: {finding.summary}",
+        statement=statement,
+        summary=finding.summary if statement is None else statement.text,
     )
 
 

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from isomorph.core.limits import FIRST_NODES
+from isomorph.core.messages import message
+from isomorph.core.messages.phrases import named_node, percentage
 from isomorph.core.report import Finding, FindingEffect, FindingStatus
 from isomorph.core.trace import Noise
 from isomorph.localize.fault_search import Search
@@ -48,9 +50,7 @@ def makers_of_wrong_outputs(matcher: ValueMatcher, wrong: Sequence[str]) -> Iter
             named.add(node.name)
             yield _finding(
                 node,
-                f"node {node.name!r} ({node.op}) makes output {output!r}, which differs although "
-                "the node's inputs are right; strings and lists are compared, but not "
-                "substituted, so this is not proven",
+                message("FIRST_APART.words", place=named_node(node.op, node.name), output=output),
             )
 
 
@@ -73,7 +73,7 @@ def first_nodes_off_oracle(
         error, _ = rms_and_peak(run.values[name], oracle.values[name])
         size = oracle.prints[name].rms
         off = error / size if size > 0 else error
-        yield _of_trace(node, f"the run is off by {off:.2g} of its float64 oracle's size")
+        yield _of_trace(node, message("FIRST_APART.off", error=percentage(off)))
 
 
 def _begin(search: Search) -> list[Node]:
@@ -84,8 +84,7 @@ def _begin(search: Search) -> list[Node]:
 def _of_trace(node: Node, why: str) -> Finding:
     return _finding(
         node,
-        f"node {node.name!r} ({node.op}) is the first to differ: its inputs are right, "
-        f"and {why}; a trace cannot be run again, so this is not proven",
+        message("FIRST_APART.trace", place=named_node(node.op, node.name), why=why),
         fix="give the model itself instead of its trace to prove the fault",
     )
 

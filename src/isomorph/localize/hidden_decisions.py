@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.errors import IsomorphError
+from isomorph.core.messages import message
+from isomorph.core.messages.phrases import named_node
 from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.core.stated_numbers import DECISION_INPUTS, NEAR_DECISIONS
 from isomorph.localize.input_search import (
@@ -89,14 +91,16 @@ def _finding(nodes: tuple[Node, Node], sides: _Sides, outputs: list[tuple[str, s
     except (IsomorphError, ValueError):
         faults = ()
     named = faults[0].node if faults else decides.name
+    place = named_node(decides.op, decides.name)
+    text = message("LATENT.decides_alike", place=place, right=nodes[0].name)
+    if faults:
+        text = message("LATENT.decides_alike_node", place=place, right=nodes[0].name, node=named)
     return Finding(
         rank=0,
         code="LATENT",
         status=FindingStatus.SUSPECTED,
         effect=FindingEffect.LATENT,
-        summary=f"node {decides.name!r} ({decides.op}) has the results of the reference's "
-        f"{nodes[0].name!r} on the given inputs, but from other values"
-        + (f", which node {named!r} computes" if faults else ""),
+        summary=text,
         node=named,
         nodes=faults[0].nodes if faults else (decides.name,),
         tensors=(faults[0].tensor,) if faults else decides.outputs[:1],

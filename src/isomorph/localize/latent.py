@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.limits import MOST_PROBED_NODES, MOST_PROBED_VALUES, noted_limits
+from isomorph.core.messages import message
+from isomorph.core.messages.phrases import named_node
 from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.localize.attribute_diff import PIECEWISE, unmatched_nodes
 from isomorph.localize.locate import match_values
@@ -190,16 +192,17 @@ def _stand_in(matcher: ValueMatcher, span: Span) -> Node | None:
 
 def _latent(node: Node | None, counterpart: Node | None, departure: ProbeDifference) -> Latent:
     name = node.name if node is not None else departure.span.candidate
-    text = f"node {name!r}" + (f" ({node.op})" if node is not None else "")
-    like = f"{counterpart.name!r} ({counterpart.op})" if counterpart is not None else "nothing"
+    place = named_node(node.op, name) if node is not None else f"node {name!r}"
+    like = named_node(counterpart.op, counterpart.name) if counterpart is not None else "nothing"
     example = _example(departure)
     finding = Finding(
         code="LATENT",
         cause="control_flow" if _decides(node) or _decides(counterpart) else "attribute",
         status=FindingStatus.CONFIRMED,
         effect=FindingEffect.LATENT,
-        summary=f"{text} does what the reference's {like} does on the given inputs, but not on "
-        f"values {departure.kind}{example}",
+        summary=message(
+            "LATENT.probe", place=place, right=like, kind=departure.kind, example=example
+        ),
         node=name,
         nodes=(name,),
         tensors=(departure.span.candidate,),
@@ -237,8 +240,8 @@ def _example(departure: ProbeDifference) -> str:
     with np.errstate(all="ignore"):
         apart = np.abs(ref.astype(np.float64) - cand.astype(np.float64))
     place = int(np.argmax(np.where(np.isnan(apart), np.inf, apart)))
-    result = f"{cand.flat[place]:.4g} instead of {ref.flat[place]:.4g}"
+    now, right = cand.flat[place], ref.flat[place]
     given = [value for value in departure.given.values() if value.size == ref.size]
     if len(departure.given) == 1 and given and not departure.span.moved.moves:
-        return f" (of {given[0].flat[place]:.4g} it makes {result})"
-    return f" (it gives {result})"
+        return message("LATENT.made_of", given=given[0].flat[place], now=now, right=right)
+    return message("LATENT.makes", now=now, right=right)

@@ -12,6 +12,7 @@ from isomorph.core.stated_numbers import TENSOR_DRAWS
 from isomorph.core.trace import Noise
 from isomorph.localize.fault import Fault, FaultChain
 from isomorph.localize.fault_chain import find_faults
+from isomorph.localize.other_checkpoint import other_checkpoint
 from isomorph.localize.unrelated_models import unrelated
 from isomorph.localize.value_matcher import match_captures
 from isomorph.match.dequantized_graph import dequantized
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 class Located:
     """The faults, and the captured tensors of both models.
 
-    ``unrelated`` is the finding that these are two different networks; then there are no faults.
+    ``unrelated`` is the finding that these are two networks or two checkpoints of one; then there
+    are no faults.
     """
 
     chain: FaultChain
@@ -63,7 +65,7 @@ def locate(
     matcher = match_values(reference, candidate)
     # Weights that are packed into another width have other sizes.
     comparable = not related and widths(left) == widths(right)
-    odd = unrelated(left, right) if comparable else None
+    odd = unrelated(left, right) or other_checkpoint(reference, candidate) if comparable else None
     if odd is not None:
         return Located(chain=FaultChain(faults=(), explained=True), matcher=matcher, unrelated=odd)
     chain = find_faults(matcher, outputs, known)

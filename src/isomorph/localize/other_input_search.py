@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.errors import IsomorphError
+from isomorph.core.messages import message
 from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.core.search_limits import OTHER_INPUTS
 from isomorph.localize.input_search import (
@@ -111,7 +112,7 @@ def _finding(shown: DifferingInput) -> Finding:
         code="LATENT",
         status=FindingStatus.SUSPECTED,
         effect=FindingEffect.LATENT,
-        summary=f"node {named!r} differs from the reference, which the given inputs do not show",
+        summary=message("LATENT.other_inputs", node=named),
         node=named,
         nodes=faults[0].nodes if faults else (named,),
         tensors=(faults[0].tensor,) if faults else (output,),

@@ -11,6 +11,8 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import ATTRIBUTE_SCALES, SELECTION_INPUTS
+from isomorph.core.messages import message
+from isomorph.core.messages.phrases import named_node
 from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.core.stated_numbers import CONFIRMING_INPUTS
 from isomorph.localize.hidden_decisions import hidden_difference
@@ -180,8 +182,7 @@ def _selection(probes: Probes, trial: Trial, output: str, candidate: EvaluatedMo
         cause="control_flow",
         status=FindingStatus.SUSPECTED,
         effect=FindingEffect.LATENT,
-        summary=f"node {decides.name!r} ({decides.op}) of the {side} decides on values, and no "
-        "tensor of the other model holds the same decision",
+        summary=message("LATENT.decides", place=named_node(decides.op, decides.name), side=side),
         node=named,
         nodes=(named,),
         tensors=tuple(name for name in decides.outputs[:1] if name),
@@ -221,7 +222,7 @@ def with_input(finding: Finding, trial: Trial, output: str) -> Finding:
         fix = "see it: give the JSON report of this check as --inputs"
     return replace(
         finding,
-        summary=f"{finding.summary}; {trial.recipe} reach it, and output {output!r} differs",
+        summary=message("LATENT.reached", text=finding.summary, inputs=trial.recipe, output=output),
         evidence=evidence,
         fix=fix,
     )
@@ -231,6 +232,6 @@ def _not_reached(finding: Finding, tried: int) -> Finding:
     """Add to a finding how many inputs were tried; that none reaches it proves nothing."""
     return replace(
         finding,
-        summary=f"{finding.summary}; the given inputs and {tried} others do not reach it",
+        summary=message("LATENT.not_reached", text=finding.summary, tried=tried),
         evidence={**finding.evidence, "inputs_tried": tried},
     )

@@ -11,6 +11,7 @@ import numpy as np
 
 from isomorph.core.chance import FALSE_ALARM, beyond_another, student, threshold
 from isomorph.core.divergence import Verdict
+from isomorph.core.messages import message
 from isomorph.core.stated_numbers import MANY_DRAWS
 from isomorph.localize.fault_chain import beyond_noise
 from isomorph.match.value_match import rearrangements
@@ -189,10 +190,7 @@ def _not_cut_off(right: Array, found: Array) -> Array:
 
 
 def _as_divergent(comparison: Comparison, located: Located, faults: Sequence[Fault]) -> Comparison:
-    reason = (
-        f"within the loss that its precision intends, but {faults[0].node!r} is off by more than "
-        "its own precision explains"
-    )
+    reason = message("DIVERGENT.node_beyond_loss", node=faults[0].node)
     names = [each.tensor for each in faults]
     reached = located.matcher.candidate.topology.below(names) | set(names)
     return _judged(
@@ -208,7 +206,7 @@ def _as_degraded(comparison: Comparison) -> Comparison:
         comparison,
         lambda each: each.verdict is Verdict.DIVERGENT,
         Verdict.DEGRADED,
-        "loses a little more than was drawn for its lower precision, and no node more than its own",
+        message("DEGRADED.few_draws"),
     )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from isomorph.core.coverage import InputKind
 from isomorph.core.errors import FATAL, IsomorphError, RuntimeFailedError
 from isomorph.core.limits import RESIZED_ELEMENTS
+from isomorph.core.messages import message
 from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus
 from isomorph.inputs.dynamic_sizes import free_axes
 from isomorph.inputs.generate import axis_name
@@ -137,7 +138,7 @@ def _wrong(
         cand = candidate.with_feeds(feeds)
         expected, actual = ref.runtime_outputs(), cand.runtime_outputs()
         if isinstance(actual, RuntimeFailedError) and actual.code not in FATAL:
-            reason = f"the candidate does not run: {actual.sentence}"
+            reason = message("SHAPE_DEPENDENT.refused", why=actual.sentence)
             return _WrongSize(trial=trial, sizes=sizes, reason=reason, node=actual.node)
         if isinstance(actual, IsomorphError):
             return None
@@ -148,7 +149,7 @@ def _wrong(
         return None  # an input that cannot be arranged for the candidate shows nothing
     if not found.divergent:
         return None
-    reason = f"output {found.output!r} differs"
+    reason = message("SHAPE_DEPENDENT.output", output=found.output)
     return _WrongSize(trial=trial, sizes=sizes, reason=reason, output=found.output)
 
 
@@ -195,8 +196,12 @@ def _finding(wrong: _WrongSize, candidate: Graph) -> Finding:
         cause="shape",
         status=FindingStatus.CONFIRMED,
         effect=FindingEffect.LATENT,
-        summary=f"the models agree at the given sizes, and not at {_text(wrong.sizes)}: "
-        f"{wrong.reason}",
+        summary=message(
+            "SHAPE_DEPENDENT.sizes",
+            right="the given sizes",
+            wrong=_text(wrong.sizes),
+            reason=wrong.reason,
+        ),
         node=node,
         nodes=(node,) if node is not None else (),
         evidence=evidence,

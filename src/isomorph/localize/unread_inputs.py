@@ -15,6 +15,8 @@ import numpy as np
 
 from isomorph.core.coverage import InputKind
 from isomorph.core.errors import IsomorphError
+from isomorph.core.messages import message
+from isomorph.core.messages.phrases import named_node
 from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.core.stated_numbers import OTHER_INPUT_SEEDS
 from isomorph.inputs.generate import SAMPLES, generate
@@ -47,7 +49,7 @@ class UnreadInput:
     def text(self) -> str:
         """The difference as text for a report."""
         sides = ("reference", "candidate")[:: -1 if self.by_candidate else 1]
-        return f"input {self.name!r} is read by the {sides[0]} and not by the {sides[1]}"
+        return message("LATENT.read_by", input=self.name, one=sides[0], other=sides[1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,8 +193,14 @@ def _finding(
         cause="interface",
         status=FindingStatus.CONFIRMED,
         effect=FindingEffect.LATENT,
-        summary=f"{unread.text}, where {reader.name!r} ({reader.op}) of the {side} computes with "
-        f"it; {trial.recipe} show it, and output {effect.output!r} differs",
+        summary=message(
+            "LATENT.unread",
+            text=unread.text,
+            place=named_node(reader.op, reader.name),
+            side=side,
+            output=effect.output,
+            inputs=trial.recipe,
+        ),
         node=node.name if node is not None else None,
         nodes=place.nodes if place is not None else (node.name,) if node is not None else (),
         tensors=(unread.name,),

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from isomorph.core.messages import message
 from isomorph.core.report import Finding, FindingEffect, FindingStatus
 from isomorph.match.folded_weights import LINEAR
 from isomorph.match.topology import Topology
@@ -68,7 +69,7 @@ def unrelated(reference: Graph, candidate: Graph) -> Finding | None:
         code="DIFFERENT_NETWORKS",
         status=FindingStatus.CONFIRMED,
         effect=FindingEffect.REACHES_OUTPUT,
-        summary="these are different networks, not one converted: " + _text(ref_only, cand_only),
+        summary=message("DIFFERENT_NETWORKS.sizes", details=_text(ref_only, cand_only)),
         evidence={
             "reference": [each.text for each in ref_only[:_MOST_LISTED]],
             "candidate": [each.text for each in cand_only[:_MOST_LISTED]],
@@ -83,10 +84,21 @@ def _text(ref: Sequence[Weight], cand: Sequence[Weight]) -> str:
     left, right = ({size for each in side for size in each.sizes} for side in (ref, cand))
     parts = []
     if left - right and right - left:
-        parts.append(f"where one has {_list(left - right)}, the other has {_list(right - left)}")
+        parts.append(
+            message(
+                "DIFFERENT_NETWORKS.only",
+                reference=_list(left - right),
+                candidate=_list(right - left),
+            )
+        )
     parts.append(
-        f"no weight has a counterpart ({len(ref)} of the reference with {_elements(ref)} "
-        f"numbers, {len(cand)} of the candidate with {_elements(cand)})"
+        message(
+            "DIFFERENT_NETWORKS.weights",
+            ref=len(ref),
+            ref_numbers=_elements(ref),
+            cand=len(cand),
+            cand_numbers=_elements(cand),
+        )
     )
     return "; ".join(parts)
 

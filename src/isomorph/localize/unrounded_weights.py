@@ -15,6 +15,7 @@ import numpy as np
 
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
+from isomorph.core.messages import message
 from isomorph.localize.locate import Located, locate
 from isomorph.match.blocked_origins import PackedOrigins
 from isomorph.match.blocked_weights import PRODUCT, TABLE
@@ -53,11 +54,9 @@ class UnroundedComparison:
         rounding moves an output depends on the weights, and the roundings are fair.
         """
         faults = self.located.chain.faults if self.located is not None else ()
-        named = f": {faults[0].node!r}" if faults else ""
-        reason = (
-            "within the loss that its precision intends, but the graphs differ with the same "
-            f"weights{named}"
-        )
+        reason = message("DIVERGENT.same_weights")
+        if faults:
+            reason = message("DIVERGENT.same_weights_node", node=faults[0].node)
         return replace(
             comparison,
             divergences=tuple(
@@ -82,7 +81,7 @@ def lost_by_weights(divergence: Divergence) -> bool:
 def _explained(divergence: Divergence) -> Divergence:
     if not lost_by_weights(divergence):
         return divergence
-    reason = "loses what the rounding of its weights loses, and nothing else"
+    reason = message("DEGRADED.weights")
     return replace(divergence, verdict=Verdict.DEGRADED, reason=reason)
 
 

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import MOST_SUSPECT_CONSTANTS
+from isomorph.core.messages import message
+from isomorph.core.messages.phrases import named_node
 from isomorph.core.report import Experiment, Fact, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.localize.input_search import encoded
+from isomorph.localize.other_checkpoint import CODE as CHECKPOINT
 from isomorph.localize.output_effect import ConstantEffect, Effect
 from isomorph.localize.weight_effect import ConstantExperiment
 from isomorph.match.blocked_origins import PackedOrigins, blocked_origins
@@ -110,7 +113,11 @@ def compared_constants(
             continue
         findings.append(_finding(difference, effect, sides[0]))
         if not differs and (effect.divergent or not stated_budget):
-            differs = f"weight {difference.weight.name!r} differs ({difference.text})"
+            differs = message(
+                "CONSTANT_DIFFERS.verdict",
+                constant=difference.weight.name,
+                text=difference.text,
+            )
     if findings and stated_budget and not differs:
         not_shown.append(Skipped(what="constants", why=_WITHIN_BUDGET))
     skipped = [_left_out(group) for group in groups if len(group) > MOST_SUSPECT_CONSTANTS]
@@ -209,7 +216,9 @@ def _identity_of(difference: ConstantDifference) -> tuple[object, ...]:
 
 def _explains(finding: Finding, difference: ConstantDifference) -> bool:
     """Whether a finding that a run proved is about this weight or its reader."""
-    if finding.effect != FindingEffect.REACHES_OUTPUT or finding.node is None:
+    if finding.effect != FindingEffect.REACHES_OUTPUT:
+        return False
+    if finding.node is None and finding.code != CHECKPOINT:
         return False
     if finding.fact(Fact.CONSTANT) == difference.weight.name:
         return True
@@ -285,19 +294,29 @@ def _numbers(difference: ConstantDifference, reference: Weights) -> str:
 
 def _summary(difference: ConstantDifference, effect: ConstantEffect, node: Node) -> str:
     name, ref = difference.weight.name, difference.reference[0]
-    text = (
-        f"constant {name!r}, which node {node.name!r} ({node.op}) reads, differs from the "
-        f"reference's {ref!r}"
-    )
+    details = ""
     if difference.shown:
         place, right, wrong = difference.shown[0]
         at = f"[{', '.join(map(str, place))}]" if place else "it"
-        text += f" in {difference.text}: {at} is {wrong:.6g} instead of {right:.6g}"
+        details = message(
+            "CONSTANT_DIFFERS.details", text=difference.text, at=at, wrong=wrong, right=right
+        )
+    text = message(
+        "CONSTANT_DIFFERS.constant",
+        constant=name,
+        place=named_node(node.op, node.name),
+        reference="" if ref == name else f" {ref!r}",
+        details=details,
+    )
     if effect.trial is not None and effect.output is not None:
-        return f"{text}; {effect.trial.recipe} show it, and output {effect.output!r} differs"
+        inputs = effect.trial.recipe
+        return message("CONSTANT_DIFFERS.shown", text=text, inputs=inputs, output=effect.output)
     if effect.effect is Effect.NOT_REACHED:
-        return f"{text}; none of {effect.tried} inputs tried reaches it" if effect.tried else text
-    return f"{text}; {'the given inputs' if effect.given else 'other inputs'} reach it"
+        if not effect.tried:
+            return text
+        return message("CONSTANT_DIFFERS.not_reached", text=text, tried=effect.tried)
+    key = "CONSTANT_DIFFERS.given" if effect.given else "CONSTANT_DIFFERS.others"
+    return message(key, text=text)
 
 
 def _experiment(difference: ConstantDifference, effect: ConstantEffect) -> Experiment:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isomorph.core.divergence import Divergence, DivergenceKind, Verdict
+from isomorph.core.messages import message
 
 if TYPE_CHECKING:
     from isomorph.measure.verdict import Evidence
@@ -23,11 +24,11 @@ def absent(left: str, right: str, ref: Evidence, cand: Evidence, *, failed: bool
     divergent = computed and (shape_of(ref) is None) != (shape_of(cand) is None)
     neither = not failed and shape_of(ref) is None and shape_of(cand) is None
     if neither:
-        verdict, reason = Verdict.EQUIVALENT, "absent or empty on both sides"
+        verdict, reason = Verdict.EQUIVALENT, message("EQUIVALENT.absent")
     elif divergent:
-        verdict, reason = Verdict.DIVERGENT, "only one side has this output"
+        verdict, reason = Verdict.DIVERGENT, message("DIVERGENT.one_side")
     else:
-        verdict, reason = Verdict.UNKNOWN, "it could not be computed"
+        verdict, reason = Verdict.UNKNOWN, message("UNKNOWN.not_computed")
     return Divergence(
         reference_output=left,
         candidate_output=right,
@@ -52,6 +53,5 @@ def misshapen(left: str, right: str, ref: tuple[int, ...], cand: tuple[int, ...]
         shape=cand,
         verdict=Verdict.DIVERGENT,
         kind=DivergenceKind.SHAPE,
-        reason=f"an output has another shape: {text(ref)} in the reference, {text(cand)} in the "
-        "candidate",
+        reason=message("DIVERGENT.other_shape", reference=text(ref), candidate=text(cand)),
     )

@@ -12,6 +12,7 @@ from isomorph.core.dataset_summary import OutputOverSamples, OverSamples
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import RuntimeFailedError, UsageError
 from isomorph.core.limits import MOST_EXAMINED
+from isomorph.core.messages import message
 from isomorph.core.report import Binding, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.core.trace import flatten
 from isomorph.measure.draws_needed import doubtful
@@ -205,15 +206,25 @@ class _Samples:
 
     def _findings(self) -> Iterator[Finding]:
         if self.bad_inputs:
-            yield _finding("INPUT_NOT_FINITE", f"{len(self.bad_inputs)} of {self.samples} samples "
-                           f"feed NaN or an infinity, first {self.bad_inputs[0]!r}")  # fmt: skip
+            text = message(
+                "INPUT_NOT_FINITE.set",
+                count=len(self.bad_inputs),
+                samples=self.samples,
+                first=self.bad_inputs[0],
+            )
+            yield _finding("INPUT_NOT_FINITE", text)
         for (name, _), record in self.records.items():
             if record.first_not_finite is not None:
                 yield _finding(
                     "OUTPUT_NOT_FINITE",
-                    f"output {name!r} has NaN or an infinity in {record.not_finite} of "
-                    f"{self.samples} samples, first {record.first_not_finite!r}; on one side "
-                    f"only in {record.mismatched}",
+                    message(
+                        "OUTPUT_NOT_FINITE.set",
+                        output=name,
+                        count=record.not_finite,
+                        samples=self.samples,
+                        first=record.first_not_finite,
+                        mismatched=record.mismatched,
+                    ),
                     tensors=(name,),
                 )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isomorph.core.errors import IsomorphError
+from isomorph.core.messages import message
 from isomorph.core.ops import RANDOM
 from isomorph.core.report import Finding, FindingEffect, FindingStatus
 from isomorph.measure.budget_check import explained_by_rounding
@@ -76,10 +77,12 @@ def nondeterminism_finding(role: str, graph: Graph, outputs: Sequence[str]) -> F
     nodes = random_nodes(graph)
     drawn = tuple(n.outputs[0] for n in graph.nodes if n.name in nodes and n.outputs)
     code = "REFERENCE_NOT_DETERMINISTIC" if role == "reference" else "NONDETERMINISM"
-    note = f" (random node: {nodes[0]})" if nodes else ""
+    text = message("NONDETERMINISM.runs", role=role, outputs=", ".join(outputs))
+    if nodes:
+        text = message("NONDETERMINISM.node", role=role, outputs=", ".join(outputs), node=nodes[0])
     return Finding(
         code=code,
-        summary=f"two runs of the {role} on the same inputs differ at {', '.join(outputs)}{note}",
+        summary=text,
         effect=FindingEffect.REACHES_OUTPUT,
         cause="nondeterminism",
         status=FindingStatus.CONFIRMED,
@@ -94,8 +97,7 @@ def repeated_rounding_finding(role: str, outputs: Sequence[str]) -> Finding:
     """Report that two runs of one session differ by no more than rounding."""
     return Finding(
         code="NONDETERMINISM",
-        summary=f"two runs of the {role} on the same inputs are not equal bit for bit at "
-        f"{', '.join(outputs)}; rounding explains it",
+        summary=message("NONDETERMINISM.bits", role=role, outputs=", ".join(outputs)),
         effect=FindingEffect.BELOW_ROUNDING,
         cause="nondeterminism",
         status=FindingStatus.CONFIRMED,

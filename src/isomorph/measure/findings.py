@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from isomorph import registry
 from isomorph.core.divergence import Divergence, DivergenceKind, ErrorTerm, Verdict
 from isomorph.core.execution import provider_fallback
+from isomorph.core.messages import message
 from isomorph.core.report import Binding, BoundBy, Fact, Finding, FindingEffect, FindingStatus
 from isomorph.sessions.memory_estimate import largest, readable
 
@@ -71,7 +72,7 @@ def _of_verdict(name: str, divergence: Divergence) -> Iterator[Finding]:
             code = "TRANSLATION" if wrong_graph else "EXECUTION"
         yield _finding(
             code,
-            f"output {name!r}: {divergence.reason.removeprefix('an output has another shape: ')}",
+            message("OUTPUT.is", output=name, reason=divergence.reason),
             effect=FindingEffect.REACHES_OUTPUT,
             tensors=(name,),
             cause="interface" if code in _OF_INTERFACE else None,
@@ -85,7 +86,7 @@ def _of_verdict(name: str, divergence: Divergence) -> Iterator[Finding]:
         code = "UNJUDGED" if both_missing else "REFERENCE_EXECUTION" if reference_off else "ORACLE"
         yield _finding(
             code,
-            f"output {name!r}: {divergence.reason}",
+            message("OUTPUT.is", output=name, reason=divergence.reason),
             effect=FindingEffect.REACHES_OUTPUT,
             tensors=(name,),
             evidence=_numbers(divergence.execution_reference or divergence.observed),
@@ -99,8 +100,7 @@ def _below_rounding(name: str, divergence: Divergence) -> Iterator[Finding]:
     if hidden and allowed is not None and allowed.beyond:
         yield _finding(
             "BELOW_ROUNDING",
-            f"output {name!r}: the graphs differ by more than re-rounded constants explain, "
-            "but by less than rounding shows",
+            message("BELOW_ROUNDING.output", output=name),
             effect=FindingEffect.BELOW_ROUNDING,
             tensors=(name,),
             evidence=_numbers(allowed),
@@ -115,19 +115,18 @@ def _in_passing(name: str, divergence: Divergence) -> Iterator[Finding]:
     ):
         yield _finding(
             "BOTH_RUNS_OFF",
-            f"output {name!r}: the runs agree, and both are farther from float64 than rounding "
-            "explains",
+            message("BOTH_RUNS_OFF.output", output=name),
             effect=FindingEffect.NONE,
             tensors=(name,),
             evidence=_numbers(divergence.execution_candidate),
-            fix="isomorph check CANDIDATE, alone, says where its run leaves float64",
+            fix="isomorph check CANDIDATE, alone, names the node where its run leaves float64",
         )
     observed = divergence.observed
     if observed is not None and observed.distance.signed_zero_mismatch:
         count = observed.distance.signed_zero_mismatch
         yield _finding(
             "SIGNED_ZERO",
-            f"output {name!r}: {count} zeros have the other sign",
+            message("SIGNED_ZERO.output", output=name, count=count),
             effect=FindingEffect.NONE,
             tensors=(name,),
         )
@@ -146,7 +145,7 @@ def of_order(declared: Sequence[Binding], fitting: Sequence[Binding]) -> Finding
     text = ", ".join(f"{pair.reference!r} is {pair.candidate!r}" for pair in moved)
     flags = " ".join(f"--bind-output {pair.reference}={pair.candidate}" for pair in moved)
     return _another_order(
-        f"the outputs are in another order: {text}", [pair.candidate for pair in moved], flags
+        message("OUTPUT_ORDER.values", pairs=text), [pair.candidate for pair in moved], flags
     )
 
 
@@ -161,10 +160,7 @@ def of_named_order(
         return None
     moved = [name for name, other in zip(got, expected, strict=True) if name != other]
     flags = " ".join(f"--bind-output {name}={name}" for name in sorted(moved))
-    text = (
-        f"the outputs have the same names in another order: {', '.join(got)} "
-        f"instead of {', '.join(expected)}"
-    )
+    text = message("OUTPUT_ORDER.names", now=", ".join(got), expected=", ".join(expected))
     return _another_order(text, moved, flags)
 
 
@@ -189,8 +185,7 @@ def of_rearranged(
         if name in wrong:
             yield _finding(
                 "SHAPE_MISMATCH",
-                f"output {name!r} has another shape, and in no arrangement of its axes the "
-                f"reference's values; it was measured with {moved.text}",
+                message("SHAPE_MISMATCH.values", output=name, arrangement=moved.text),
                 effect=FindingEffect.REACHES_OUTPUT,
                 cause="interface",
                 tensors=(name,),
@@ -198,7 +193,7 @@ def of_rearranged(
             continue
         yield _finding(
             "OUTPUT_SHAPE",
-            f"output {name!r} has the reference's values in another shape: {moved.text}",
+            message("OUTPUT_SHAPE.values", output=name, arrangement=moved.text),
             effect=FindingEffect.NONE,
             cause="interface",
             status=FindingStatus.CONFIRMED,
@@ -211,36 +206,38 @@ def of_signature(
     reference: Sequence[TensorSpec],
     candidate: Sequence[TensorSpec],
     bound: Sequence[Binding],
-    *,
-    named: bool = True,
 ) -> Iterator[Finding]:
-    """Yield changes of the names, types and counts of inputs or outputs."""
+    """Yield changes of the types and counts of inputs or outputs; new names are notes."""
     left, right = ({spec.name: spec for spec in side} for side in (reference, candidate))
     for pair in bound:
         ref, cand = left[pair.reference], right[pair.candidate]
-        if named and ref.name != cand.name:
-            yield _interface(
-                f"{kind} {ref.name!r} is now called {cand.name!r} (bound by {pair.how})", cand
-            )
         if ref.dtype and cand.dtype and ref.dtype != cand.dtype:
-            yield _interface(f"{kind} {cand.name!r} was {ref.dtype} and is {cand.dtype}", cand)
+            text = message(
+                "INTERFACE.type", kind=kind, name=cand.name, was=ref.dtype, now=cand.dtype
+            )
+            yield _interface(text, cand)
         if kind == "input":
             yield from _fixed_axes(ref, cand)
     for spec in reference:
         if spec.name not in {pair.reference for pair in bound}:
-            yield _interface(f"the candidate has no counterpart of {kind} {spec.name!r}", spec)
+            text = message("INTERFACE.no_candidate", kind=kind, name=spec.name)
+            yield _interface(text, spec)
     for spec in candidate:
         if spec.name not in {pair.candidate for pair in bound}:
-            yield _interface(f"the reference has no counterpart of {kind} {spec.name!r}", spec)
+            text = message("INTERFACE.no_reference", kind=kind, name=spec.name)
+            yield _interface(text, spec)
 
 
 def _fixed_axes(ref: TensorSpec, cand: TensorSpec) -> Iterator[Finding]:
     """Yield a finding if the candidate fixes axes that the reference leaves free."""
     fixed = fixed_axes(ref, cand)
     if fixed:
-        text = ", ".join(f"axis {place} was free and is {now}" for place, now in fixed.items())
+        axes = ", ".join(
+            message("INTERFACE.fixed_axis", place=place, now=now) for place, now in fixed.items()
+        )
+        text = message("INTERFACE.fixed_axes", name=cand.name, axes=axes)
         yield replace(
-            _interface(f"input {cand.name!r}: {text}", cand),
+            _interface(text, cand),
             evidence={Fact.FIXED_AXES: sorted(fixed)},
             fix="declare it free; isomorph fix does so in an ONNX file whose graph allows it",
         )
@@ -267,8 +264,7 @@ def of_words(reference: Model, candidate: Model) -> Iterator[Finding]:
         more = f" and {len(lost) - _MOST_WORDS} more" if len(lost) > _MOST_WORDS else ""
         yield _finding(
             "INTERFACE",
-            f"the candidate has lost what the reference says of itself: "
-            f"{', '.join(lost[:_MOST_WORDS])}{more}",
+            message("INTERFACE.metadata", keys=", ".join(lost[:_MOST_WORDS]) + more),
             effect=FindingEffect.NONE,
             cause="interface",
             status=FindingStatus.CONFIRMED,
@@ -289,10 +285,15 @@ def _interface(summary: str, spec: TensorSpec) -> Finding:
 
 def of_failure(role: str, what: str, error: IsomorphError) -> Finding:
     """Report a crash, a hang or a refusal of a runtime."""
+    text = message("RUN.failed", role=role, what=error.sentence)
+    if error.why:
+        why = error.why.splitlines()[0]
+        text = message("RUN.failed_why", role=role, what=error.sentence, why=why)
     return _finding(
         error.code,
-        f"{role}: {error.sentence}" + (f" ({error.why.splitlines()[0]})" if error.why else ""),
+        text,
         effect=FindingEffect.REACHES_OUTPUT,
+        status=FindingStatus.CONFIRMED,
         node=error.node,
         evidence={"phase": what, "why": error.why or ""},
         fix=error.fix,
@@ -306,8 +307,13 @@ def of_forecast(handle: ModelHandle, feeds: Arrays) -> Iterator[Finding]:
         return
     yield _finding(
         "MEMORY_FORECAST",
-        f"{handle.role}: tensor {load.tensor!r} alone takes {readable(load.bytes)}, and a worker "
-        f"may hold {readable(limit)}",
+        message(
+            "MEMORY_FORECAST.tensor",
+            role=handle.role,
+            tensor=load.tensor,
+            size=readable(load.bytes),
+            limit=readable(limit),
+        ),
         effect=FindingEffect.NONE,
         status=FindingStatus.CONFIRMED,
         node=load.node,
@@ -322,8 +328,12 @@ def of_fallback(role: str, facts: Mapping[str, str]) -> Iterator[Finding]:
     if fallback is not None:
         yield _finding(
             "PROVIDER_FALLBACK",
-            f"{role}: the provider asked for is {', '.join(fallback.asked)}, the one in use is "
-            f"{', '.join(fallback.used)}",
+            message(
+                "PROVIDER_FALLBACK.used",
+                role=role,
+                asked=", ".join(fallback.asked),
+                used=", ".join(fallback.used),
+            ),
             effect=FindingEffect.NONE,
             cause="precision",
             status=FindingStatus.CONFIRMED,

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.errors import IsomorphError
+from isomorph.core.messages import message
+from isomorph.core.messages.phrases import named_node
 from isomorph.core.report import Finding, FindingEffect, FindingStatus
 from isomorph.core.trace import Noise
 from isomorph.measure.budget_check import judge
@@ -96,18 +98,17 @@ def _not_finite(node: Node, name: str, actual: Array, expected: Array) -> Findin
         word for word, seen in (("NaN", np.isnan(wide)), ("infinity", np.isinf(wide))) if seen.any()
     ]
     expected_too = not np.isfinite(expected).all()
-    note = (
-        "its float64 oracle has it, too" if expected_too else "its float64 oracle is finite there"
-    )
+    code = "NOT_FINITE_AS_MEANT" if expected_too else "NOT_FINITE"
+    place = named_node(node.op, node.name)
     return Finding(
-        code="NOT_FINITE_AS_MEANT" if expected_too else "NOT_FINITE",
+        code=code,
         cause=None if expected_too else "precision",
         status=FindingStatus.CONFIRMED,
         effect=FindingEffect.NONE if expected_too else FindingEffect.REACHES_OUTPUT,
         node=node.name,
         tensors=(name,),
         source=node.source,
-        summary=f"{' and '.join(kinds)} first appears at node {node.name!r} ({node.op}); {note}",
+        summary=message(f"{code}.first", kinds=" and ".join(kinds), place=place),
     )
 
 
@@ -121,8 +122,7 @@ def _lost(node: Node, name: str, ratio: float | None) -> Finding:
         tensors=(name,),
         source=node.source,
         local_error=ratio,
-        summary=f"node {node.name!r} ({node.op}) is the first that is farther from float64 than "
-        "rounding explains",
+        summary=message("PRECISION_LOST.first", place=named_node(node.op, node.name)),
     )
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from isomorph.core.chance import decisive
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.limits import MOST_LAYOUTS
+from isomorph.core.messages import message
 from isomorph.core.report import Binding, Finding, FindingEffect, FindingStatus
 from isomorph.match.axis_layout import Rearrangement, arrangements, keeps_order
 from isomorph.measure.distance import is_inexact, widen
@@ -93,8 +94,12 @@ def findings(layouts: Sequence[Layout]) -> Iterator[Finding]:
             status=FindingStatus.CONFIRMED,
             effect=FindingEffect.NONE,
             tensors=(layout.input,),
-            summary=f"input {layout.input!r} takes another arrangement: "
-            f"{layout.rearrangement.text} ({layout.how})",
+            summary=message(
+                "INPUT_LAYOUT.moved",
+                input=layout.input,
+                arrangement=layout.rearrangement.text,
+                how=layout.how,
+            ),
         )
 
 

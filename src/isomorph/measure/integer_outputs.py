@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.divergence import Verdict
+from isomorph.core.messages import message
 from isomorph.measure.distance import float_info, is_integer
 from isomorph.measure.reached_values import never_moved
 
@@ -40,7 +41,7 @@ def judged_as_integers(
         return judged
     place = np.flatnonzero(lost)[0]
     right, wrong = int(reference.flat[place]), float(candidate.flat[place])
-    reason = f"{candidate.dtype} cannot hold integers of the reference: {right} is {wrong:.0f}"
+    reason = message("DIVERGENT.integers", dtype=candidate.dtype, right=right, now=wrong)
     return replace(judged, verdict=Verdict.DIVERGENT, reason=reason)
 
 

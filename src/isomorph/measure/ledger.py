@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.coverage import Coverage, Entry, InputKind, Ledger, entries
 from isomorph.core.divergence import Divergence, DivergenceKind, Verdict
+from isomorph.core.messages import message
 
 if TYPE_CHECKING:
     from isomorph.core.report import Binding
     from isomorph.inputs.feeds import Sample
 
-LACKING = "the candidate has no such output"
+LACKING = message("DIVERGENT.no_such_output")
 
 
 class Accounts:

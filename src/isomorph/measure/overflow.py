@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.errors import IsomorphError
+from isomorph.core.messages import message
+from isomorph.core.messages.phrases import named_node
 from isomorph.core.report import Finding, FindingEffect, FindingStatus
 from isomorph.oracle.noise_stats import hand_over
 
@@ -143,8 +145,11 @@ def _finding(node: Node, name: str, value: Array) -> Finding:
         nodes=(node.name,),
         tensors=(name,),
         source=node.source,
-        summary=f"node {node.name!r} ({node.op}) makes values up to {largest:.3g}, and float16 "
-        f"ends at {limit:.0f}: this run was wider and hid it; computed as declared, they become "
-        "infinite and change the outputs",
+        summary=message(
+            "OVERFLOW_HIDDEN.value",
+            place=named_node(node.op, node.name),
+            largest=largest,
+            limit=limit,
+        ),
         evidence={"largest": largest, "limit": limit},
     )

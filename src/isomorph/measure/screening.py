@@ -11,6 +11,7 @@ import numpy as np
 
 from isomorph.core.divergence import Budget, Divergence, ErrorTerm, Verdict
 from isomorph.core.errors import FATAL, IsomorphError
+from isomorph.core.messages import message
 from isomorph.core.stated_numbers import MANY_DRAWS
 from isomorph.measure.candidate_float64 import judged_by_candidate
 from isomorph.measure.compare import Comparison, Terms, compare
@@ -35,7 +36,7 @@ Judge = Callable[["Sample", Sequence["Binding"]], Comparison]
 """Judges one sample under these bindings."""
 
 FINE = frozenset({Verdict.EQUIVALENT, Verdict.DEGRADED})
-_SAME = "the same to the last bit, in the runs and in float64"
+_SAME = message("EQUIVALENT.bits")
 
 
 def screened(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
+from isomorph.core.messages import message
 from isomorph.core.report import Finding, FindingEffect, FindingStatus, Skipped
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class Sized:
             status=FindingStatus.CONFIRMED,
             effect=FindingEffect.REACHES_OUTPUT,
             node=self.node,
-            summary=f"the models agree at {right}, and not at {place}: {reason}",
+            summary=message("SHAPE_DEPENDENT.sizes", right=right, wrong=place, reason=reason),
             evidence={
                 "smallest": smallest,
                 "wrong": [dict(each.sizes) for each, _ in self.wrong],

@@ -15,6 +15,7 @@ import numpy as np
 
 from isomorph.core.graph_facts import once_per_graph
 from isomorph.core.limits import OPEN_DECISIONS
+from isomorph.core.messages import message
 from isomorph.core.report import Finding, FindingEffect, FindingStatus
 from isomorph.measure.distance import distance
 
@@ -127,7 +128,12 @@ def of_decisions(role: str, graph: Graph, taken: Mapping[str, Array]) -> Iterato
                 effect=FindingEffect.NONE,
                 node=node.name,
                 tensors=(node.inputs[0],),
-                summary=f"{role}: node {node.name!r} decides on {node.inputs[0]!r} by less than "
-                f"rounding; taken as in the run ({way}), though either way is right",
+                summary=message(
+                    "OPEN_DECISION.branch",
+                    role=role,
+                    node=node.name,
+                    condition=node.inputs[0],
+                    way=way,
+                ),
                 fix="give inputs on which the decision is clear to compare its other branch",
             )

@@ -18,6 +18,8 @@ import numpy as np
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import UNDERFLOW_ELEMENTS
+from isomorph.core.messages import message
+from isomorph.core.messages.phrases import named_node, percentage
 from isomorph.core.report import Experiment, Fact, Finding, FindingEffect, FindingStatus
 from isomorph.core.stated_numbers import RELEVANT_SHARE, UNDERFLOW_CLAMPED
 from isomorph.measure.distance import float_info, widen
@@ -106,13 +108,13 @@ def explained(
         endless = _turned_infinite(expected.get(str(name)), stored.get(str(name)))
         first = found.constants[0]
         judged.append(
-            replace(old, reason=f"constant {first.candidate!r} underflows: values become infinite")
+            replace(old, reason=message("DIVERGENT.infinite", constant=first.candidate))
             if endless
             else replace(
                 old,
                 verdict=Verdict.DEGRADED,
                 intended_loss=new.intended_loss or old.intended_loss,
-                reason="loses what its lower precision intends, constants that underflow included",
+                reason=message("DEGRADED.underflow"),
             )
         )
     if not outputs:
@@ -230,8 +232,22 @@ def _moved(expected: Mapping[str, Array], stored: Mapping[str, Array]) -> float:
 def _finding(constant: StoredConstant, size: float, found: Underflow) -> Finding:
     readers = _readers(found, constant)
     node = readers[0] if readers else None
-    reads = f", which node {node.name!r} ({node.op}) reads" if node is not None else ""
-    moves = "makes outputs infinite" if math.isinf(size) else f"moves outputs by {100 * size:.2g}%"
+    place = named_node(node.op, node.name) if node is not None else ""
+    if math.isinf(size):
+        text = message(
+            "CONSTANT_UNDERFLOW.infinite",
+            constant=constant.candidate,
+            dtype=constant.dtype,
+            stored=constant.text,
+        )
+    else:
+        text = message(
+            "CONSTANT_UNDERFLOW.moves",
+            constant=constant.candidate,
+            dtype=constant.dtype,
+            stored=constant.text,
+            size=percentage(size),
+        )
     return Finding(
         code=CODE,
         cause="precision",
@@ -241,8 +257,7 @@ def _finding(constant: StoredConstant, size: float, found: Underflow) -> Finding
         nodes=tuple(each.name for each in readers),
         tensors=(constant.candidate,),
         source=node.source if node is not None else None,
-        summary=f"constant {constant.candidate!r}{reads}, is too small for {constant.dtype}: "
-        f"{constant.text}, and that {moves}",
+        summary=f"{place}: {text}" if place else text,
         evidence={
             Fact.CONSTANT: constant.candidate,
             "reference_constant": constant.reference,

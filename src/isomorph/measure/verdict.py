@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.divergence import Divergence, ErrorTerm, Judgment, Verdict
+from isomorph.core.messages import message
 from isomorph.measure.budget_check import as_stored, judge, judge_stated_budget
 from isomorph.measure.distance import float_info, is_inexact, widen
 from isomorph.measure.spread import Spread, merged
@@ -21,8 +22,8 @@ ROUNDING = "Monte-Carlo spread of float64 runs disturbed by the rounding of the 
 ALLOWANCE = "spread of float64 runs whose unmatched constants are re-rounded once"
 INTENDED = "spread of float64 runs with ideal quantizers and weights of the declared widths"
 OWN_ROUNDING = "rounding of the float64 runs themselves, a lower bound of the allowance"
-SAME = "the same function, within rounding"
-_DIFFERENT = "the two graphs compute different functions"
+SAME = message("EQUIVALENT.same")
+_DIFFERENT = message("DIVERGENT.graphs")
 _OWN_SHARE = unit_roundoff("float64") / unit_roundoff("float32")
 """Two float64 oracles of one function differ by their own rounding: this share of float32's."""
 
@@ -285,9 +286,9 @@ def _decide(errors: _Errors, question: Question) -> tuple[Verdict, str]:
     if errors.recorded:
         return _against_recording(errors)
     if errors.observed is None or errors.rounding is None:
-        return Verdict.UNKNOWN, "a run or an oracle is missing"
+        return Verdict.UNKNOWN, message("UNKNOWN.nothing_to_judge")
     if Judgment.UNKNOWN in {errors.observed.budget.within, errors.rounding.budget.within}:
-        return Verdict.UNKNOWN, "no rounding budget could be derived"
+        return Verdict.UNKNOWN, message("UNKNOWN.no_budget")
     if question.lossy:
         return _decide_lossy(errors)
     # A quantizer's step is no excuse here: equal graphs quantize equally.
@@ -300,7 +301,7 @@ def _decide(errors: _Errors, question: Question) -> tuple[Verdict, str]:
         errors.measure_translation()
         if _within(errors.translation):
             if errors.allowance_exceeds_values():
-                return Verdict.UNKNOWN, "re-rounded constants move it by more than its own size"
+                return Verdict.UNKNOWN, message("UNKNOWN.constants_dominate")
             return _decide_same_meaning(errors)
     if not _within(near):
         return Verdict.DIVERGENT, _DIFFERENT
@@ -310,40 +311,40 @@ def _decide(errors: _Errors, question: Question) -> tuple[Verdict, str]:
 def _by_stated_budget(errors: _Errors, budget: float) -> tuple[Verdict, str]:
     run, other = errors.candidate.run, errors.reference.run
     if run is None or other is None:
-        return Verdict.UNKNOWN, "a run is missing"
+        return Verdict.UNKNOWN, message("UNKNOWN.run_missing")
     errors.observed = judge_stated_budget(run, other, budget, dtype=errors.question.dtype)
     if _within(errors.observed):
-        return Verdict.EQUIVALENT, f"the runs agree within the stated budget {budget:g}"
-    return Verdict.DIVERGENT, f"the runs differ by more than the stated budget {budget:g}"
+        return Verdict.EQUIVALENT, message("EQUIVALENT.stated_budget", budget=budget)
+    return Verdict.DIVERGENT, message("DIVERGENT.stated_budget", budget=budget)
 
 
 def _against_recording(errors: _Errors) -> tuple[Verdict, str]:
     if errors.observed is None or errors.observed.budget.within is Judgment.UNKNOWN:
-        return Verdict.UNKNOWN, "a run or its rounding budget is missing"
+        return Verdict.UNKNOWN, message("UNKNOWN.recording")
     if _within(errors.observed):
-        return Verdict.EQUIVALENT, "the recorded values are reproduced within rounding"
+        return Verdict.EQUIVALENT, message("EQUIVALENT.recording")
     if errors.execution_candidate is not None and not _within(errors.execution_candidate):
-        return Verdict.DIVERGENT, "the runtime is farther from float64 than rounding explains"
-    return Verdict.DIVERGENT, "the graph does not compute the recorded values"
+        return Verdict.DIVERGENT, message("DIVERGENT.run_off")
+    return Verdict.DIVERGENT, message("DIVERGENT.recording")
 
 
 def _decide_lossy(errors: _Errors) -> tuple[Verdict, str]:
     if errors.intended is None or errors.intended.budget.within is Judgment.UNKNOWN:
-        return Verdict.UNKNOWN, "no budget for the intended loss could be derived"
+        return Verdict.UNKNOWN, message("UNKNOWN.no_loss_budget")
     if _within(errors.rounding) and _within(errors.near()):
-        return Verdict.EQUIVALENT, "of lower precision, and yet the same within rounding"
+        return Verdict.EQUIVALENT, message("EQUIVALENT.lower_precision")
     if not _within(errors.intended):
-        return Verdict.DIVERGENT, "loses more than its lower precision explains"
+        return Verdict.DIVERGENT, message("DIVERGENT.beyond_loss")
     if not _within(errors.execution_candidate):
         if errors.execution_candidate is None:
-            return Verdict.UNKNOWN, "a run is missing"
-        return Verdict.DIVERGENT, "the runtime is farther from float64 than its precision explains"
-    return Verdict.DEGRADED, "loses what its lower precision intends, not more"
+            return Verdict.UNKNOWN, message("UNKNOWN.run_missing")
+        return Verdict.DIVERGENT, message("DIVERGENT.run_off_lossy")
+    return Verdict.DEGRADED, message("DEGRADED.expected_loss")
 
 
 def _decide_near(errors: _Errors) -> tuple[Verdict, str]:
     if errors.observed is not None and errors.observed.budget.blind:
-        return Verdict.UNKNOWN, "rounding may move it by more than its own size"
+        return Verdict.UNKNOWN, message("UNKNOWN.rounding_dominates")
     if errors.differ_without_jumps():
         return Verdict.DIVERGENT, _DIFFERENT
     return _decide_same_meaning(errors)
@@ -360,15 +361,15 @@ def _decide_same_meaning(errors: _Errors) -> tuple[Verdict, str]:
     if not _within(errors.execution_candidate):
         explained = "rounding"
         if dtype or quantizes:
-            explained = f"what {dtype or 'the quantized activations'} explains"
-        return Verdict.DIVERGENT, f"the graph is right, but its run is off by more than {explained}"
+            explained = dtype or "the quantization of activations"
+        return Verdict.DIVERGENT, message("DIVERGENT.candidate_run", explained=explained)
     if not _within(errors.execution_reference):
-        return Verdict.UNKNOWN, "the reference's own run is off by more than rounding"
+        return Verdict.UNKNOWN, message("UNKNOWN.reference_off")
     if dtype:
-        return Verdict.DEGRADED, f"the same graph, within the expected loss of a run in {dtype}"
+        return Verdict.DEGRADED, message("DEGRADED.run_type", dtype=dtype)
     if quantizes:
-        return Verdict.DEGRADED, "the same graph, within the loss of activations that it quantizes"
-    return Verdict.EQUIVALENT, "the same function; each run is within its own rounding"
+        return Verdict.DEGRADED, message("DEGRADED.run_quantizes")
+    return Verdict.EQUIVALENT, message("EQUIVALENT.each_rounds")
 
 
 def _decide_hidden(errors: _Errors) -> tuple[Verdict, str]:
@@ -377,8 +378,8 @@ def _decide_hidden(errors: _Errors) -> tuple[Verdict, str]:
     if written is not None and errors.candidate.oracle is not None:
         literal = errors.part(written, errors.candidate.oracle, errors.candidate.rounding, ROUNDING)
         if _within(literal):
-            return Verdict.DIVERGENT, "the graph is wrong; only the runtime's optimizer hides it"
-    return Verdict.UNKNOWN, "the runs agree, but an oracle disagrees with its own runtime"
+            return Verdict.DIVERGENT, message("DIVERGENT.optimizer")
+    return Verdict.UNKNOWN, message("UNKNOWN.oracle")
 
 
 def _stored_type(run: Array | None, otherwise: str) -> str:

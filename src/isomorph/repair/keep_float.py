@@ -17,6 +17,7 @@ import numpy as np
 
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError, UsageError
+from isomorph.core.messages import message
 from isomorph.core.patch import Patch
 from isomorph.core.repair import Applied, Proof, Repair, Trade
 from isomorph.core.repair_limits import FLOAT_NODES, FLOAT_TRIES
@@ -242,8 +243,13 @@ def _finding(name: str, place: int, before: Trade, after: Trade) -> Finding:
         effect=FindingEffect.REACHES_OUTPUT,
         node=name,
         nodes=(name,),
-        summary=f"with {name!r}{beside} in float the relative error is "
-        f"{_number(after.relative_l2)}, not {_number(before.relative_l2)}",
+        summary=message(
+            "KEPT_IN_FLOAT.node",
+            node=name,
+            beside=beside,
+            after=_number(after.relative_l2),
+            before=_number(before.relative_l2),
+        ),
     )
 
 

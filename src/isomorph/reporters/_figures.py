@@ -78,14 +78,17 @@ def share(part: ErrorTerm, yardstick: str) -> Text:
     return Text(text, style=JUDGMENT_STYLE[part.budget.within])
 
 
-def seen(distance: Distance) -> str:
-    """The distance of the two runs."""
+def seen(distance: Distance, *, verbose: bool = False) -> str:
+    """The distance of the two runs: relative to the norm, and of the worst element."""
     if distance.max_abs is None:
         return f"{distance.differing} of {distance.elements} differ"
     if distance.max_rel is None and distance.cosine is None:  # whole numbers and truths
         text = f"{distance.differing} of {distance.elements} differ"
         return f"{text}\nby {distance.max_abs:g} at most" if distance.max_abs > 1 else text
-    return (
-        f"abs {number(distance.max_abs)}, rel {number(distance.max_rel)}\n"
-        f"cosine {closeness(distance.cosine)}"
-    )
+    lines = [
+        f"norm-relative {number(distance.relative_l2)}",
+        f"largest abs {number(distance.max_abs)}",
+    ]
+    if verbose:
+        lines.append(f"largest element-wise ratio {number(distance.max_rel)}")
+    return "\n".join([*lines, f"cosine {closeness(distance.cosine)}"])

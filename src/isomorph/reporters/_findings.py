@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
@@ -12,60 +10,55 @@ from rich.table import Table
 from rich.text import Text
 
 from isomorph.core.divergence import Verdict
-from isomorph.core.escaping import printable
-from isomorph.core.report import FindingEffect, ModelForm
-from isomorph.measure import run_time_quantizers, underflow
+from isomorph.core.escaping import counted, printable
+from isomorph.core.report import FindingEffect, FindingStatus
 from isomorph.reporters._figures import number
+from isomorph.reporters._repair_command import needs_report, repair_command, repairable
 
 if TYPE_CHECKING:
     from isomorph.core.report import Finding, Report
 
 MARGIN = 10
 MOST_FINDINGS = 5
+_STATUS = {
+    FindingStatus.CONFIRMED: "confirmed",
+    FindingStatus.SUSPECTED: "suspected, not confirmed",
+    FindingStatus.REFUTED: "refuted",
+}
+_EFFECT = {
+    FindingEffect.REACHES_OUTPUT: "",
+    FindingEffect.BELOW_ROUNDING: "smaller than rounding",
+    FindingEffect.LATENT: "not shown by the given inputs",
+    FindingEffect.NONE: "changes no number",
+}
 
 
-def findings(report: Report) -> Iterator[RenderableType]:
-    """The first findings; those of one kind that are a sentence alone share a paragraph."""
-    groups = _gathered(report.findings)
+def findings(report: Report, *, verbose: bool) -> Iterator[RenderableType]:
+    """The first findings; those of one kind that are a sentence alone share a paragraph.
+
+    Of an unknown verdict the first one alone: what follows from a failure is none of its own.
+    """
+    groups = _gathered([each for each in report.findings if each.effect != FindingEffect.NONE])
     repair = repair_command(report)
-    for group in groups[:MOST_FINDINGS]:
-        yield ""
+    only_first = report.verdict is Verdict.UNKNOWN and not verbose
+    most = 1 if only_first else MOST_FINDINGS
+    for place, group in enumerate(groups[:most]):
+        if place:
+            yield ""
         if len(group) > 1 or _bare(group[0]):
             yield _sentences(group)
             continue
-        yield from _finding(group[0])
-        if repair is not None and repairable(group[0]):
-            yield labeled("  repair", repair)
+        command = repair if repairable(group[0]) else None
+        yield from _finding(group[0], command, verbose=verbose)
+        if command is not None:
+            if needs_report(report):
+                yield labeled("", "REPORT.json is the report of this check: add -o REPORT.json")
             repair = None  # one command is for all of them
-    left = sum(len(group) for group in groups[MOST_FINDINGS:])
+    left = sum(len(group) for group in groups[most:])
     if left:
-        yield f"… and {left} more findings: --format json"
-
-
-def repairable(finding: Finding) -> bool:
-    """Whether a patch may help; advice about a runtime that crashed is not a patch.
-
-    A constant that its type cannot hold needs another type, which no patch gives it. A declared
-    loss of activations is no fault.
-    """
-    advised = finding.fix is not None and finding.cause is not None
-    return advised and finding.code not in {underflow.CODE, run_time_quantizers.CODE}
-
-
-def repair_command(report: Report) -> str | None:
-    """The command that repairs the candidate.
-
-    None where nothing was found out, where there is no pair, or no way to type it.
-    """
-    if report.verdict is Verdict.UNKNOWN:
-        return None
-    places = {m.role: m.location for m in report.models if m.form == ModelForm.FILE}
-    if not {"reference", "candidate"} <= places.keys():
-        return None
-    reference, candidate = (shlex.quote(places[role]) for role in ("reference", "candidate"))
-    target = shlex.quote(f"repaired{PurePath(places['candidate']).suffix}")
-    command = f"isomorph fix {reference} {candidate} -o {target}"
-    return command if printable(command, limit=2000) == command else None
+        more = "-v" if only_first else "--format json"
+        yield ""
+        yield f"… and {counted(left, 'more finding')}: {more}"
 
 
 def labeled(label: str, text: str) -> RenderableType:
@@ -100,19 +93,13 @@ def _sentences(group: Sequence[Finding]) -> Text:
     first, last = group[0], group[-1]
     ranks = f"{first.rank}." if first is last else f"{first.rank}–{last.rank}."
     text = "; ".join(printable(one.summary) for one in group)
-    words = f"({', '.join(_labels(first))})"
-    return Text.assemble(
-        f"{ranks} ", (printable(first.code), "bold"), f"  {text}  ", (words, "dim")
-    )
+    return Text.assemble((ranks, "bold"), f" {text}  ", (f"({_code(first)})", "dim"))
 
 
-def _labels(finding: Finding) -> list[str]:
-    effect = (
-        "changes no number"
-        if finding.effect == FindingEffect.NONE
-        else finding.effect.replace("_", " ")
-    )
-    return [finding.status, effect, *([f"cause {finding.cause}"] if finding.cause else [])]
+def _code(finding: Finding) -> str:
+    """The code and what is known of the finding: ``GUILTY_NODE, confirmed, cause weight``."""
+    parts = [printable(finding.code), _STATUS[finding.status], _EFFECT[finding.effect]]
+    return ", ".join(filter(None, (*parts, finding.cause and f"cause {finding.cause}")))
 
 
 def _counterpart(finding: Finding) -> str:
@@ -124,25 +111,25 @@ def _counterpart(finding: Finding) -> str:
     return f" (reference: {', '.join(printable(n, limit=80) for n in finding.reference_nodes[:3])})"
 
 
-def _finding(finding: Finding) -> Iterator[RenderableType]:
-    yield Text.assemble(
-        f"{finding.rank}. ", (printable(finding.code), "bold"), f"  {printable(finding.summary)}"
-    )
-    evidence = _labels(finding)
-    if finding.local_error is not None:
-        evidence.append(f"own error {number(finding.local_error)}")
-    if finding.inherited_error is not None:
-        evidence.append(f"inherited {number(finding.inherited_error)}")
-    yield labeled("  evidence", printable(", ".join(evidence)))
-    if finding.node:
+def _finding(finding: Finding, repair: str | None, *, verbose: bool) -> Iterator[RenderableType]:
+    yield Text.assemble((f"{finding.rank}.", "bold"), f" {printable(finding.summary, limit=2000)}")
+    if finding.fix:
+        yield labeled("  fix", printable(finding.fix))
+    if repair is not None:
+        yield labeled("  repair", repair)
+    if finding.node and (verbose or finding.statement is None):
         yield labeled("  node", printable(finding.node) + _counterpart(finding))
     where = finding.evidence.get("where")
     if isinstance(where, Mapping) and where.get("words"):
         yield labeled("  where", printable(str(where["words"])))
     source = finding.source
-    if source is not None:
+    if source is not None and (source.file or verbose):
         line = f"{source.file}:{source.line}" if source.file else ""
         parts = (line, source.module and f"in {source.module}", source.text)
         yield labeled("  source", printable("  ".join(part for part in parts if part)))
-    if finding.fix:
-        yield labeled("  fix", printable(finding.fix))
+    evidence = [_code(finding)]
+    if verbose and finding.local_error is not None:
+        evidence.append(f"own error {number(finding.local_error)}")
+    if verbose and finding.inherited_error is not None:
+        evidence.append(f"inherited {number(finding.inherited_error)}")
+    yield labeled("  code", printable(", ".join(evidence)))

@@ -56,7 +56,7 @@ COLUMNS = (
 
 
 def outputs(
-    found: Sequence[Divergence], width: int, *, alone: bool = False
+    found: Sequence[Divergence], width: int, *, alone: bool = False, verbose: bool = False
 ) -> Iterator[RenderableType]:
     """The worst outputs first, the number of those left out, and what no output has.
 
@@ -67,11 +67,11 @@ def outputs(
     measured = [column for column in columns if any(column.parts(one) for one in found)]
     if width >= TABLE_WIDTH:
         shown = ordered[:MOST_ROWS]
-        yield _table(shown, measured)
+        yield _table(shown, measured, verbose=verbose)
     else:
         shown = ordered[:MOST_BLOCKS]
         for one in shown:
-            yield _block(one, measured)
+            yield _block(one, measured, verbose=verbose)
     rest = ordered[len(shown) :]
     if rest:
         counts = (f"{sum(one.verdict is word for one in rest)} {word}" for word in _WORST_FIRST)
@@ -98,7 +98,7 @@ def kind(one: Divergence) -> str:
     return f"{printable(one.dtype)}[{', '.join(map(str, one.shape))}]"
 
 
-def _table(shown: Sequence[Divergence], measured: Sequence[Column]) -> Table:
+def _table(shown: Sequence[Divergence], measured: Sequence[Column], *, verbose: bool) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("output", overflow="fold")
     for column in measured:
@@ -106,20 +106,27 @@ def _table(shown: Sequence[Divergence], measured: Sequence[Column]) -> Table:
     table.add_column("observed", no_wrap=True)
     for one in shown:
         name = Text.assemble((output_name(one), VERDICT_STYLE[one.verdict]), f"\n{kind(one)}")
-        cells = [_cell(column.parts(one)) for column in measured]
-        observed = seen(one.observed.distance) if one.observed else NOT_MEASURED
+        cells = [_cell(column.parts(one), verbose=verbose) for column in measured]
+        observed = seen(one.observed.distance, verbose=verbose) if one.observed else NOT_MEASURED
         table.add_row(name, *cells, Text(observed))
     return table
 
 
-def _cell(parts: Sequence[tuple[str, ErrorTerm]]) -> Text:
+def _cell(parts: Sequence[tuple[str, ErrorTerm]], *, verbose: bool) -> Text:
     if not parts:
         return Text(NOT_MEASURED, style="magenta")
-    shares = {text.plain: text for text in (share(part, word) for word, part in parts)}
+    shares = _shares(parts, verbose=verbose)
     return Text("\n").join([Text(size(parts[0][1])), *shares.values()])
 
 
-def _block(one: Divergence, measured: Sequence[Column]) -> Text:
+def _shares(parts: Sequence[tuple[str, ErrorTerm]], *, verbose: bool) -> dict[str, Text]:
+    """How much of each yardstick is used; the last one decides, and is shown alone by default."""
+    judged = [each for each in parts if each[1].budget.ratio is not None] or list(parts)
+    shown = parts if verbose else judged[-1:]
+    return {text.plain: text for text in (share(part, word) for word, part in shown)}
+
+
+def _block(one: Divergence, measured: Sequence[Column], *, verbose: bool) -> Text:
     text = Text.assemble(
         (output_name(one), VERDICT_STYLE[one.verdict]), f"  {kind(one)}  ", str(one.verdict)
     )
@@ -130,9 +137,9 @@ def _block(one: Divergence, measured: Sequence[Column]) -> Text:
             text.append(NOT_MEASURED, style="magenta")
             continue
         text.append(f"{size(parts[0][1]):<10}  ")
-        shares = {each.plain: each for each in (share(part, word) for word, part in parts)}
+        shares = _shares(parts, verbose=verbose)
         text.append_text(Text("\n" + " " * 29).join(shares.values()))
     if one.observed is not None:
-        observed = seen(one.observed.distance).replace("\n", "\n" + " " * 17)
+        observed = seen(one.observed.distance, verbose=verbose).replace("\n", "\n" + " " * 17)
         text.append(f"\n  {'observed':<14} {observed}")
     return text

@@ -13,16 +13,18 @@ from isomorph.core.escaping import printable
 from isomorph.core.quantized_tensor import Interval, QuantizedTensor
 from isomorph.reporters._outputs import TABLE_WIDTH
 
-MOST_ROWS = 10
+FEW_ROWS, MOST_ROWS = 4, 10
 _LOSS_DB = 6.0
 """A bit of precision: what a quantizer loses beyond it against the ideal is worth a color."""
 
 _LEAST_NAME, _GAP = 20, 2
 
 
-def quantized(rows: Sequence[QuantizedTensor], width: int) -> Iterator[RenderableType]:
-    """Ten rows at most; the report has them worst first."""
-    shown = rows[:MOST_ROWS]
+def quantized(
+    rows: Sequence[QuantizedTensor], width: int, *, verbose: bool
+) -> Iterator[RenderableType]:
+    """The worst rows; the report has them worst first."""
+    shown = rows[: MOST_ROWS if verbose else FEW_ROWS]
     table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="dim")
     table.add_column("quantized tensor", overflow="fold", min_width=_LEAST_NAME)
     extra = _EXTRA[: sum(width >= least for least, _, _ in _EXTRA)]
@@ -55,7 +57,8 @@ def quantized(rows: Sequence[QuantizedTensor], width: int) -> Iterator[Renderabl
         table.add_row(_ends(row.tensor, max(_LEAST_NAME, free - _GAP)), *cells)
     yield table
     if len(rows) > len(shown):
-        yield Text(f"… and {len(rows) - len(shown)} more quantized tensors: --format json")
+        more = "--format json" if verbose else "-v"
+        yield Text(f"… and {len(rows) - len(shown)} more quantized tensors: {more}")
 
 
 def _ends(name: str, most: int) -> str:

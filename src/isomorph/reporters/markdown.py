@@ -11,7 +11,6 @@ from isomorph.core.escaping import printable
 from isomorph.core.report import FindingEffect
 from isomorph.reporters._annotations import title
 from isomorph.reporters._figures import used
-from isomorph.reporters._findings import repair_command, repairable
 from isomorph.reporters._proof import (
     assumptions,
     axis_words,
@@ -20,6 +19,7 @@ from isomorph.reporters._proof import (
     output_words,
     share,
 )
+from isomorph.reporters._repair_command import repair_command, repairable
 
 if TYPE_CHECKING:
     from isomorph.core.divergence import Divergence, ErrorTerm

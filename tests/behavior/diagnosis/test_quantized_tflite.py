@@ -88,7 +88,7 @@ def test_a_range_that_is_too_narrow_is_a_matter_of_quantization(tmp_path):
 def test_values_that_sit_at_the_ends_of_their_grid_are_cut_off(tmp_path):
     first = _checked(tmp_path, width="int8", last_scale=0.5).findings[0]
     assert (first.node, first.cause) == ("FULLY_CONNECTED:2", "quantization")
-    assert "cuts off" in first.summary
+    assert "clips" in first.summary
     assert "Is the range of the quantizer too narrow?" in [e.question for e in first.experiments]
 
 

@@ -125,7 +125,7 @@ def test_optimizers_that_do_each_other_s_work_are_found_together():
     )  # fmt: skip
     (answer,) = _switched_off(execution)
     assert answer.fix == "run with --set disable_optimizers=First,Second"
-    assert "changed by First and Second" in answer.summary
+    assert "First and Second changed the result" in answer.summary
 
 
 def test_among_many_optimizers_the_one_is_found_by_halves():

@@ -15,4 +15,4 @@ def test_a_node_that_the_reference_does_not_have_is_named():
     )
     (found,) = MissingOp().examine(context)
     assert found.certainty is Certainty.CONFIRMED
-    assert found.summary == "Exp changes 'x', which the reference uses as it is"
+    assert found.summary == "Exp changes 'x', which the reference uses unchanged"

@@ -12,10 +12,13 @@ from isomorph.core.errors import FATAL, RuntimeFailedError, UsageError
 from isomorph.core.model import Graph
 from isomorph.core.report import Finding, FindingEffect, FindingStatus
 from isomorph.diagnose import randomness
+from isomorph.inputs.feeds import Sample
 from isomorph.measure import overflow
 from isomorph.measure.determinism import NotRepeated
 
 GRAPH = Graph(name="g", inputs=(), outputs=(), nodes=(), tensors={}, constants={})
+
+SAMPLE = Sample(origin="given", feeds={})
 
 
 def finding(code, role=""):
@@ -111,7 +114,9 @@ def test_both_models_run_at_a_time_where_memory_suffices_for_both(monkeypatch, a
 
 def test_a_failure_is_a_finding_and_leaves_the_verdict_unknown():
     error = RuntimeFailedError("NOT_SUPPORTED", "it refuses", node="n")
-    outcome = failure_outcome((model("reference"), model("candidate", ("run", error))), bisect=True)
+    outcome = failure_outcome(
+        (model("reference"), model("candidate", ("run", error))), SAMPLE, bisect=True
+    )
     assert [each.code for each in outcome.findings] == ["NOT_SUPPORTED"]
     assert [each.what for each in outcome.skipped] == ["candidate: run"]
     (claim,) = outcome.claims
@@ -123,7 +128,7 @@ def test_a_failure_is_a_finding_and_leaves_the_verdict_unknown():
 @pytest.mark.parametrize("code", sorted(FATAL))
 def test_after_a_failure_that_cost_the_runtime_its_life_nothing_more_is_run(code):
     error = RuntimeFailedError(code, "it died")
-    outcome = failure_outcome((model("candidate", ("run", error)),), bisect=False)
+    outcome = failure_outcome((model("candidate", ("run", error)),), SAMPLE, bisect=False)
     assert code in outcome.abort_reason
 
 
@@ -137,17 +142,17 @@ def test_the_node_behind_a_crash_is_searched_for_where_that_is_wanted_and_once(m
     monkeypatch.setattr(evaluate, "_with_node", named)
     crash = ("run", RuntimeFailedError("RUNTIME_CRASHED", "it died"))
     both = model("reference", crash, handle=Handle()), model("candidate", crash, handle=Handle())
-    assert failure_outcome(both, bisect=True).findings[0].node == "n"
+    assert failure_outcome(both, SAMPLE, bisect=True).findings[0].node == "n"
     assert searched == ["reference"]
-    failure_outcome(both, bisect=False)
-    failure_outcome((model("reference", crash),), bisect=True)
+    failure_outcome(both, SAMPLE, bisect=False)
+    failure_outcome((model("reference", crash),), SAMPLE, bisect=True)
     assert searched == ["reference"]
 
 
 def test_an_error_that_is_not_the_runtimes_is_raised():
     error = UsageError("BAD_OPTION", "wrong use")
     with pytest.raises(UsageError):
-        failure_outcome((model("candidate", ("run", error)),), bisect=False)
+        failure_outcome((model("candidate", ("run", error)),), SAMPLE, bisect=False)
 
 
 def test_an_overflow_is_reported_once(monkeypatch):

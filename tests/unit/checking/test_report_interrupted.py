@@ -7,6 +7,7 @@ from isomorph.checking.report import logged_check
 from isomorph.checking.verdict import Claim, Outcome
 from isomorph.core.divergence import Verdict
 from isomorph.core.interruption import InterruptedCheck
+from isomorph.core.messages import message
 
 
 def _stopped_check(*claims):
@@ -24,7 +25,7 @@ def _interrupted(*claims):
 @pytest.mark.parametrize("before", [(), ((Verdict.EQUIVALENT, "the same"),)])
 def test_an_unfinished_check_is_unknown(before):
     report = _interrupted(*before)
-    assert (report.verdict, report.reason) == (Verdict.UNKNOWN, "interrupted")
+    assert (report.verdict, report.reason) == (Verdict.UNKNOWN, message("UNKNOWN.interrupted"))
     assert report.skipped[-1].why == "it was interrupted"
     assert report.seed == 7
 
@@ -32,7 +33,7 @@ def test_an_unfinished_check_is_unknown(before):
 def test_a_divergence_that_was_measured_stays_one():
     report = _interrupted((Verdict.DIVERGENT, "the graphs differ"))
     assert report.verdict is Verdict.DIVERGENT
-    assert report.reason == "interrupted, and by then: the graphs differ"
+    assert report.reason == "interrupted; until then: the graphs differ"
 
 
 def test_an_interruption_is_a_keyboard_interrupt():

@@ -49,10 +49,10 @@ def weights(monkeypatch):
 @pytest.mark.parametrize(
     ("verdict", "kinds", "words"),
     [
-        ("equivalent", ("generated",), "the same on the generated input; "),
-        ("equivalent", ("generated", "generated"), "the same on the generated inputs; "),
-        ("equivalent", ("given", "generated"), "the same on the given inputs; "),
-        ("degraded", ("given",), "within the loss of lower precision on the given input; "),
+        ("equivalent", ("generated",), "the same on the generated input, but "),
+        ("equivalent", ("generated", "generated"), "the same on the generated inputs, but "),
+        ("equivalent", ("given", "generated"), "the same on the given inputs, but "),
+        ("degraded", ("given",), "within the expected loss on the given input, but "),
         ("unknown", ("given",), ""),
     ],
 )
@@ -99,7 +99,7 @@ def test_what_probes_have_shown_is_not_searched_again(attributes):
     )
     assert asked == []
     assert [each.node for each in outcome.findings] == ["p"]
-    assert outcome.claims[0].reason.endswith("; probe")
+    assert outcome.claims[0].reason.endswith("but probe")
 
 
 def test_an_attribute_that_is_shown_takes_the_place_of_the_probe_of_its_node(attributes):
@@ -109,7 +109,7 @@ def test_an_attribute_that_is_shown_takes_the_place_of_the_probe_of_its_node(att
     assert [each.node for each in outcome.findings] == ["a", "b"]
     assert outcome.findings[1] is probed.findings[1]
     assert outcome.findings[0] is not probed.findings[0]
-    assert outcome.claims[0].reason.endswith("; attribute")
+    assert outcome.claims[0].reason.endswith("but attribute")
     assert len(outcome.skipped) == 2
 
 
@@ -130,4 +130,4 @@ def test_where_nothing_can_be_tried_or_all_is_known_no_search_is_made(
 def test_an_input_that_only_one_model_reads_decides(monkeypatch):
     monkeypatch.setattr(unreached, "compared_inputs", lambda *_: compared("mask unread", "m"))
     outcome = compare_inputs(prepared(), "experiment", Summary(), samples("generated"))
-    assert outcome.claims[0].reason == "the same on the generated input; mask unread"
+    assert outcome.claims[0].reason == "the same on the generated input, but mask unread"

@@ -88,7 +88,7 @@ def checked(candidate, **options):
     ("change", "text"),
     [
         (one_number, "1 of 144 values differ"),
-        (two_constants_of_one_node, "2 of 12 channels along axis 1 are in another order"),
+        (two_constants_of_one_node, "channels 2 and 5 along axis 1 are swapped"),
     ],
 )
 def test_the_reader_of_a_wrong_weight_is_named_without_a_search(searches, change, text):

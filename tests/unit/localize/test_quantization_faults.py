@@ -73,7 +73,7 @@ def test_a_scale_that_few_outputs_listen_to_is_found_named_and_repaired(tmp_path
     report = isomorph.check(plain, broken, inputs={"x": X}, in_process=True)
     assert report.outputs[0].intended_loss.budget.ratio < 1, "the outputs alone would tell"
     assert report.verdict == "divergent", report.reason
-    assert "within the loss that its precision intends" in report.reason
+    assert "within the expected loss" in report.reason
     found = report.findings[0]
     assert (found.node, found.cause) == ("first", "quantization")
     repair = isomorph.fix(

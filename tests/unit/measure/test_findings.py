@@ -157,10 +157,10 @@ def test_changes_of_the_signature_are_listed_one_by_one():
     candidate = [spec("inp", "float16", (2, 3)), spec("new")]
     found = list(findings.of_signature("input", reference, candidate, bound(x="inp")))
     assert {each.code for each in found} == {"INTERFACE"}
-    assert [each.tensors for each in found] == [("inp",), ("inp",), ("inp",), ("lost",), ("new",)]
-    assert found[2].evidence == {Fact.FIXED_AXES: [0]}
-    unnamed = findings.of_signature("output", reference, candidate, bound(x="inp"), named=False)
-    assert [each.tensors for each in unnamed] == [("inp",), ("lost",), ("new",)]
+    assert [each.tensors for each in found] == [("inp",), ("inp",), ("lost",), ("new",)]
+    assert found[1].evidence == {Fact.FIXED_AXES: [0]}
+    renamed = findings.of_signature("output", [spec("x")], [spec("inp")], bound(x="inp"))
+    assert not list(renamed), "a new name is a note"
 
 
 @pytest.mark.parametrize(

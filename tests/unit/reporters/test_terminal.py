@@ -7,8 +7,11 @@ from isomorph.core.coverage import Coverage, InputKind, OutputCoverage
 from isomorph.core.divergence import Verdict
 from isomorph.core.report import ModelForm, Skipped
 from isomorph.core.trace import Environment
+from isomorph.core.verbosity import Verbosity
 from isomorph.reporters._figures import closeness, number, times
 from isomorph.reporters.terminal import TerminalReporter
+
+VERBOSE = TerminalReporter(Verbosity.VERBOSE)
 
 GREEN = re.compile(r"\x1b\[[0-9;]*32m")
 
@@ -36,15 +39,15 @@ def test_a_verdict_that_fails_only_strictly_is_marked(report, wide):
 
 
 def test_everything_a_reader_needs_is_there(report, wide):
-    text = TerminalReporter().render(report)
+    text = VERBOSE.render(report)
     for expected in (
         "net.pt2", "net.onnx", "onnxruntime 1.31.1", "float32[2, 10]", "3.20e-05", "36×", "0.21×",
         "TRANSLATION", "norm_3", "blocks.3.norm", "net.py:41", "set epsilon of norm_3 to 1e-5",
-        "bodies of If", "input x is input.1", "logits / output_0", "seed 7", "10 draws",
+        "bodies of If", "input 'x' is named 'input.1'", "logits / output_0", "seed 7", "10 draws",
         "trusted: net.py:build", "the suffix says .onnx", "cosine 1−2.0e-07",
         "alignment  aligned 1 of 1 tensors and 1 of 2 constants, 1 without a counterpart; 1 group",
-        "3 of 8 elements, at the border", "isomorph fix net.pt2 net.onnx -o repaired.onnx",
-        "--format html", "0 of 1 outputs proven, 1 open",
+        "3 of 8 elements, at the border", "isomorph fix net.pt2 net.onnx ",
+        "-o page.html", "0 of 1 outputs proven, 1 open",
         "no meaning for operator TopK at top: a tie", "1 of 1 nodes of the reference are proven",
     ):  # fmt: skip
         assert expected in text
@@ -78,9 +81,7 @@ def test_what_is_not_known_is_never_green(report, divergence, part, wide):
         execution_reference=None,
         execution_candidate=part(1e-7, None),
     )
-    text = TerminalReporter().render_styled(
-        replace(report, verdict=Verdict.UNKNOWN, outputs=(unknown,))
-    )
+    text = VERBOSE.render_styled(replace(report, verdict=Verdict.UNKNOWN, outputs=(unknown,)))
     assert "allowance not judged" in text
     assert "budget not judged" in text
     assert "not measured: reference run" in re.sub(r"\x1b\[[0-9;]*m", "", text)
@@ -90,18 +91,14 @@ def test_what_is_not_known_is_never_green(report, divergence, part, wide):
 def test_a_budget_of_float64_alone_is_not_called_an_allowance(report, divergence, part, wide):
     judged = part(1e-3, 36.0)
     only = replace(judged, budget=replace(judged.budget, float64_rounding=True))
-    text = TerminalReporter().render(
-        replace(report, outputs=(replace(divergence, translation=only),))
-    )
+    text = VERBOSE.render(replace(report, outputs=(replace(divergence, translation=only),)))
     assert "36× float64 rounding" in text
     assert "allowance" not in text.split("observed", 1)[1].split("\n1.", 1)[0]
 
 
 def test_green_exists_so_that_its_absence_means_something(report, divergence, part, wide):
     good = replace(divergence, verdict=Verdict.EQUIVALENT, translation=part(1e-9, 0.1))
-    text = TerminalReporter().render_styled(
-        replace(report, verdict=Verdict.EQUIVALENT, outputs=(good,))
-    )
+    text = VERBOSE.render_styled(replace(report, verdict=Verdict.EQUIVALENT, outputs=(good,)))
     assert GREEN.search(text)
 
 
@@ -121,7 +118,7 @@ def test_names_are_data(report, divergence, wide):
 
 def test_misplaced_nan_stands_beside_the_number(report, divergence, part, wide):
     odd = replace(divergence, translation=part(1e-6, float("inf"), nonfinite_mismatch=3))
-    text = TerminalReporter().render(replace(report, outputs=(odd,)))
+    text = VERBOSE.render(replace(report, outputs=(odd,)))
     assert "1.00e-06, 3 NaN/Inf" in text
     assert "none is allowed" in text
 
@@ -129,7 +126,7 @@ def test_misplaced_nan_stands_beside_the_number(report, divergence, part, wide):
 def test_whole_numbers_are_counted(report, divergence, part, wide):
     off = part(2.0, float("inf"), max_rel=None, cosine=None, differing=1, elements=4)
     odd = replace(divergence, dtype="int64", translation=off, rounding=off, observed=off)
-    text = TerminalReporter().render(replace(report, outputs=(odd,)))
+    text = VERBOSE.render(replace(report, outputs=(odd,)))
     assert "1 of 4 differ" in text
     assert text.count("none is allowed") == 1, "both yardsticks have the same text"
 
@@ -158,7 +155,7 @@ def test_only_unusual_settings_of_a_runtime_are_shown(report, wide):
     )  # fmt: skip
     plain = replace(run, settings={**run.settings, "optimization": "none"})
     seen = {"candidate run": run, "candidate plain": plain}
-    text = TerminalReporter().render(replace(report, environments=seen))
+    text = VERBOSE.render(replace(report, environments=seen))
     assert "  run      onnxruntime 1, cpu, as declared, optimization=all\n" in text
     assert "  plain    as run, but optimization=none\n" in text
 
@@ -205,7 +202,7 @@ def test_cosines(cosine, expected):
 
 def _drawn(monkeypatch, report, width):
     monkeypatch.setenv("COLUMNS", str(width))
-    return TerminalReporter().render(report)
+    return VERBOSE.render(report)
 
 
 @pytest.mark.parametrize("width", [60, 120])
@@ -287,7 +284,8 @@ def test_findings_that_are_but_a_sentence_share_a_paragraph(report, monkeypatch)
     )
     other = replace(bare, rank=3, summary="output 'b': differs, too")
     text = _drawn(monkeypatch, replace(report, findings=(first, bare, other)), 200)
-    line = next(line for line in text.splitlines() if line.startswith("2–3. TRANSLATION  "))
+    line = next(line for line in text.splitlines() if line.startswith("2–3. "))
+    assert "TRANSLATION" in line
     assert "output 'b': differs, too" in line
     assert "isomorph fix" not in text, "nothing is known that would repair it"
 
@@ -306,3 +304,69 @@ def test_what_was_not_compared_is_shown_with_its_reason(report, wide):
     text = TerminalReporter().render(blind)
     assert "output 'mask' on 2 of 3 inputs: it has no counterpart" in text
     assert "mask" not in TerminalReporter().render(report)
+
+
+def test_quiet_is_the_verdict_alone(report, wide):
+    text = TerminalReporter(Verbosity.QUIET).render(report)
+    assert len(text.splitlines()) == 1
+    assert text.startswith("DIVERGENT  ")
+
+
+def test_models_that_agree_take_one_line(report, divergence, wide):
+    fine = replace(
+        report, verdict=Verdict.EQUIVALENT, reason="the same", proof=None, test_set=None,
+        decoding=None, baseline=None, findings=(),
+        outputs=(replace(divergence, verdict=Verdict.EQUIVALENT),),
+    )  # fmt: skip
+    assert TerminalReporter().render(fine) == "EQUIVALENT on 1 given input  the same\n"
+    assert "onnxruntime 1.31.1" in VERBOSE.render(fine)
+
+
+def test_the_cause_comes_first_then_the_fix_the_numbers_and_the_environment(report, wide):
+    text = TerminalReporter().render(report)
+    order = [
+        text.index(part)
+        for part in (
+            "DIVERGENT",
+            "1. ",
+            "  fix ",
+            "  repair ",
+            "float32[2, 10]",
+            "onnxruntime 1.31.1",
+        )
+    ]
+    assert order == sorted(order)
+
+
+def test_the_lead_says_which_output_differs_by_how_much(report, divergence, part, wide):
+    far = replace(divergence, observed=part(1e-3, 36.0, relative_l2=0.137, max_rel=3.66))
+    first = TerminalReporter().render(replace(report, outputs=(far,))).splitlines()[0]
+    assert "output 'logits / output_0' differs by 14%" in first
+    assert "3.66" not in TerminalReporter().render(replace(report, outputs=(far,)))
+    assert "largest element-wise ratio 3.66e+00" in VERBOSE.render(replace(report, outputs=(far,)))
+
+
+def test_a_loss_leads_with_its_ratio_and_the_weakest_tensor(
+    report, divergence, quantized, part, wide
+):
+    lost = replace(divergence, verdict=Verdict.DEGRADED, observed=part(1e-3, 0.5, sqnr_db=21.3))
+    weak = replace(quantized, tensor="weak", sqnr_db=12.5, ideal_sqnr_db=40.0, clipped=0.25)
+    made = replace(
+        report, verdict=Verdict.DEGRADED, outputs=(lost,), quantization=(weak,), test_set=None
+    )
+    text = " ".join(TerminalReporter().render(made).split())
+    assert text.startswith("DEGRADED on 1 given input SQNR 21.3 dB at output ")
+    assert "weakest 'weak': 12.5 dB of the 40.0 dB that uint8 can keep; it clips 25%" in text
+
+
+def test_an_unknown_verdict_shows_its_first_cause(report, wide):
+    failed = tuple(
+        replace(report.findings[0], rank=place, code="RUNTIME_FAILED", summary=f"failure {place}")
+        for place in (1, 2)
+    )
+    made = replace(report, verdict=Verdict.UNKNOWN, findings=failed)
+    text = TerminalReporter().render(made)
+    assert "failure 1" in text
+    assert "failure 2" not in text
+    assert "… and 1 more finding: -v" in text
+    assert "failure 2" in VERBOSE.render(made)

@@ -1,0 +1,23 @@
+"""The catalog of messages: every sentence about a model, by its key, with the facts it states.
+
+A key is a code (of ``isomorph explain``), a verdict or a cause, then the variant:
+``GUILTY_NODE.differs``. Modules that find something out hand over facts; the words stand here, and
+nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from isomorph.core.messages.causes import CAUSES
+from isomorph.core.messages.findings import FINDINGS
+from isomorph.core.messages.reports import REPORTS
+from isomorph.core.messages.verdicts import VERDICTS
+
+CATALOG: Mapping[str, str] = {**VERDICTS, **FINDINGS, **CAUSES, **REPORTS}
+"""The template of each message, by its key."""
+
+
+def message(key: str, /, **facts: object) -> str:
+    """The sentence of this key with its facts; a KeyError where a fact is missing."""
+    return CATALOG[key].format_map(facts)
