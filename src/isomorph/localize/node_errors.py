@@ -123,6 +123,7 @@ class NodeErrors:
             ),
             translation=self._column("translation"),
             local=self._column("local"),
+            modules=tuple((node.source and node.source.module) or "" for node in nodes),
         )
 
     def _column(self, column: str) -> tuple[Number, ...]:

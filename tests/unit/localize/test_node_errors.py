@@ -1,10 +1,13 @@
 """The error of each node, as it was run and as it was translated, and what arises at itself."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from chains import Session
 from faulty_graphs import OUTPUTS, X, captured, chain, matched
+from isomorph.core.model import Source
 from isomorph.localize.fault_chain import find_faults
 from isomorph.localize.fault_search import Search
 from isomorph.localize.node_errors import NodeErrors, value_at
@@ -27,6 +30,14 @@ def test_places_and_sources_are_those_of_the_nodes():
     assert (errors.place("lc"), errors.place("x")) == (2, None)
     assert profile.execution == (None,) * 5
     assert all(each is not None and 0 < each < 1e-5 for each in profile.budget)
+
+
+def test_the_module_of_a_node_is_kept():
+    errors = NodeErrors("reference", captured(chain("l")))
+    first, *rest = errors.capture.graph.nodes
+    named = replace(first, source=Source(module="encoder.norm"))
+    errors.capture.graph = replace(errors.capture.graph, nodes=(named, *rest))
+    assert errors.profile().modules == ("encoder.norm", "", "", "", "")
 
 
 class Rounded(Session):
