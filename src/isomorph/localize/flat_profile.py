@@ -27,6 +27,7 @@ class Row:
     local: Number
     round: int | None = None
     module: str = ""
+    run_budget: Number = None
 
 
 def rows(side: GraphProfile, other: GraphProfile | None = None) -> list[Row]:
@@ -45,6 +46,7 @@ def rows(side: GraphProfile, other: GraphProfile | None = None) -> list[Row]:
             translation=(side.translation or empty)[place],
             local=(side.local or empty)[place],
             module=side.modules[place] if side.modules else "",
+            run_budget=(side.run_budget or empty)[place],
         )
         for place, (name, at) in enumerate(zip(side.nodes, across, strict=True))
     ]
@@ -99,5 +101,11 @@ def profile(role: str, own: Sequence[Row], others: Sequence[Row] = ()) -> GraphP
         translation=tuple(row.translation for row in own),
         local=tuple(row.local for row in own),
         rounds=tuple(row.round for row in own),
+        run_budget=_where_measured([row.run_budget for row in own]),
         modules=tuple(row.module for row in own),
     )
+
+
+def _where_measured(column: Sequence[Number]) -> tuple[Number, ...]:
+    """Return a column; empty where it has no number."""
+    return () if all(each is None for each in column) else tuple(column)

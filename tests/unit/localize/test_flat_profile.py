@@ -34,6 +34,7 @@ def pair():
     cand = side(
         "candidate", "p", "q",
         counterpart=(0, 2), translation=(0.1, 0.3), local=(0.0, 0.3), rounds=(None,) * 2,
+        run_budget=(0.2, None),
     )  # fmt: skip
     return ref, cand
 
