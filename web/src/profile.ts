@@ -113,8 +113,8 @@ function draw(report: Report, side: GraphProfile, rows: Rows, box: HTMLElement, 
       { label: narrow ? "what rounding explains of the run" : "what rounding explains", stroke: css("--band-edge"), fill: css("--band"), width: 1, points: { show: false }, spanGaps: true },
       ...(narrow ? [{ label: "of the declared types", stroke: css("--dim"), width: 1, dash: [3, 3], points: { show: false }, spanGaps: true }] : []),
       { label: "reference run", stroke: css("--reference"), width: 1.5, points: { show: false }, spanGaps: true },
-      { label: "candidate run", stroke: css("--candidate"), width: 1.5, points: { show: false }, spanGaps: true },
-      { label: "translation", stroke: css("--accent"), width: 2.5, points: { show: false }, spanGaps: true },
+      { label: "candidate run", stroke: css("--candidate"), width: 1.5, dash: [7, 3], points: { show: false }, spanGaps: true },
+      { label: "translation", stroke: css("--translation"), width: 2.75, points: { show: false }, spanGaps: true },
     ],
     hooks: {
       draw: [(u) => drawMarks(u, marks, chosen)],
@@ -207,7 +207,7 @@ function drawMarks(u: uPlot, marks: { at: number; number: number }[], chosen: nu
   for (const mark of marks) {
     const at = u.valToPos(mark.at, "x", true);
     if (at < bbox.left - 1 || at > bbox.left + bbox.width + 1) continue;
-    ctx.strokeStyle = ctx.fillStyle = css("--accent");
+    ctx.strokeStyle = ctx.fillStyle = css("--translation");
     ctx.lineWidth = ratio;
     ctx.setLineDash([4 * ratio, 3 * ratio]);
     line(ctx, at, bbox.top, bbox.top + bbox.height);

@@ -300,7 +300,7 @@ function heatOf(side: GraphProfile): (place: number) => number {
 }
 
 function style(): cytoscape.StylesheetJson {
-  const [ink, dim, paper, lineColor, accent] = ["--ink", "--dim", "--raised", "--edge", "--accent"].map(css);
+  const [ink, dim, paper, lineColor, accent] = ["--ink", "--dim", "--raised", "--edge", "--translation"].map(css);
   return [
     {
       selector: "node",
