@@ -2,7 +2,7 @@
 
 import pytest
 
-from colors import contrast, least_distance
+from colors import least_distance
 
 LINES = ("reference", "candidate", "translation")
 
