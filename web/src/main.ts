@@ -3,12 +3,12 @@ import "./style.css";
 import { h } from "./dom";
 import { decoding } from "./decoding";
 import { findings } from "./findings";
+import { graphs } from "./graphs";
 import { profile } from "./profile";
 import { proofHeader, proofSection, whole } from "./proof";
 import type { CloseUp, Report } from "./page_report";
 import type { Proof } from "./report";
 import { Selection } from "./selection";
-import { slices } from "./slices";
 import { alignment } from "./alignment";
 import { foundations, quantization, steps, testSet } from "./tables";
 import { tensors } from "./tensors";
@@ -29,7 +29,7 @@ function draw(report: Report, page: HTMLElement, load?: Load, head: HTMLElement 
   const parts = [
     ...(faulty ? answer : answer.reverse()),
     profile(report, selection),
-    slices(report, selection),
+    graphs(report, selection),
     tensors(report, selection, load),
     proofSection(report.proof),
     decoding(report),
