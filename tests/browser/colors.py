@@ -20,7 +20,9 @@ _WHITE = np.array([0.9505, 1.0, 1.089])
 
 
 def linear(color):
-    """The linear parts of a color written as ``#rrggbb``."""
+    """The linear parts of a color written as ``#rrggbb`` or ``#rgb``."""
+    if len(color) == 4:
+        color = "#" + "".join(2 * digit for digit in color[1:])
     parts = np.array([int(color[at : at + 2], 16) for at in (1, 3, 5)]) / 255
     return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
 

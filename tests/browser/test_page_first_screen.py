@@ -1,9 +1,13 @@
 """What the page answers without scrolling: the verdict, the cause and the fix."""
 
 import copy
+import json
 import re
 
 import pytest
+
+from isomorph.core.dataset_summary import OutputOverSamples, OverSamples
+from isomorph.reporters.json import as_json
 
 
 def _bottom(page, locator):
@@ -88,12 +92,23 @@ QUANTIZED = {
 def test_a_loss_is_stated_in_agreement_and_decibels(opened, divergent):
     degraded = copy.deepcopy(divergent)
     degraded.update(verdict="degraded", findings=[], quantization=[QUANTIZED])
-    distance = degraded["outputs"][0]["observed"]["distance"]
-    distance.update(argmax_agreement=0.875, sqnr_db=33.3)
-    degraded["outputs"][0]["shape"] = [1, 4]
+    degraded["outputs"][0]["observed"]["distance"]["sqnr_db"] = 33.3
+    over = OutputOverSamples(
+        reference_output="y", candidate_output="y", samples=40, worst="7", worst_absolute=0.1,
+        worst_relative=0.1, label_agreement=0.875,
+    )  # fmt: skip
+    samples = OverSamples(location="samples", samples=40, outputs=(over,))
+    degraded["test_set"] = json.loads(as_json(samples))
     page = opened(degraded)
     text = page.inner_text("#verdict .loss")
-    for part in ("88%", "top-1", "33.3 dB", "21.0 dB", "pooled", "ideal 40.0 dB"):
+    for part in (
+        "87.50%",
+        "top-1 agreement on 40 samples",
+        "33.3 dB",
+        "21.0 dB",
+        "pooled",
+        "ideal 40.0 dB",
+    ):
         assert part in text
     assert opened(divergent).locator("#verdict .loss").count() == 0
 

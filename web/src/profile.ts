@@ -26,7 +26,7 @@ export function profile(report: Report, selection: Selection): HTMLElement {
   if (side === undefined) {
     return section("profile", "Error profile", "Not recorded in this report. Check with --format html or --profile to see the error of every node.");
   }
-  const plot = h("div", { class: "plot", tabindex: 0, role: "img", "aria-label": "Error of every node, logarithmic; left and right arrows choose a node" });
+  const plot = h("div", { class: "plot", tabindex: 0, role: "application", "aria-roledescription": "chart", "aria-label": "Error of every node, logarithmic; left and right arrows choose a node" });
   const readout = h("div", { class: "readout", "aria-live": "polite" });
   const rows = collect(side, graph(report, "reference"));
   requestAnimationFrame(() => draw(report, side, rows, plot, readout, selection));

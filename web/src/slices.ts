@@ -268,7 +268,8 @@ function around(side: GraphProfile, following: number[][], center: number, count
   return [...found];
 }
 
-/** Up to one at the largest error that arises anywhere; nothing at what is usual in this graph. */
+/** How strong the fill of a node is: up to one at the largest error that arises anywhere, and nothing
+ * at what is usual in this graph. Between a half and 0.86 no color of text could be read, so none is. */
 export function heatOf(side: GraphProfile): (place: number) => number {
   const values = side.local.some((one) => one !== null) ? side.local : side.execution;
   const finite = values.map((one) => real(one)).filter((one): one is number => one !== null && Number.isFinite(one)).sort((a, b) => a - b);
@@ -277,7 +278,8 @@ export function heatOf(side: GraphProfile): (place: number) => number {
   return (place) => {
     const value = real(values[place]) ?? 0;
     if (value === Infinity) return 1;
-    return value <= floor || most <= floor ? 0 : Math.log(value / floor) / Math.log(most / floor);
+    const share = value <= floor || most <= floor ? 0 : Math.log(value / floor) / Math.log(most / floor);
+    return share <= 0.55 ? share * 0.9 : 0.86 + ((share - 0.55) / 0.45) * 0.14;
   };
 }
 

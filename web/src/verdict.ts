@@ -1,10 +1,10 @@
 /** The answer first: the verdict, both models, and the three errors. */
 
 import { brief, h, name, section, shown, table } from "./dom";
-import { decibels, figure, percent, shape, size, used } from "./figures";
+import { decibels, figure, shape, size, used } from "./figures";
 import { model, real, type Report } from "./page_report";
 import { share, whole } from "./proof";
-import type { Divergence, ErrorTerm, Verdict } from "./report";
+import type { Divergence, ErrorTerm, Real, Verdict } from "./report";
 
 const SENTENCE: Record<Verdict, string> = {
   equivalent: "Equivalent",
@@ -42,22 +42,23 @@ function fileName(location: string): string {
 
 /** What lower precision costs, in figures that people know from elsewhere. */
 function loss(report: Report): HTMLElement | null {
-  const worst = worstFirst(report)[0];
-  if (report.verdict !== "degraded" || worst === undefined) return null;
-  const overSamples = report.test_set?.outputs.find((one) => one.candidate_output === worst.candidate_output);
-  const agreement = overSamples?.label_agreement ?? worst.observed?.distance.argmax_agreement ?? null;
-  const over = overSamples === undefined ? "" : ` on ${report.test_set?.samples ?? 0} samples`;
+  if (report.verdict !== "degraded") return null;
+  const agreements = known(report.test_set?.outputs.map((one) => one.label_agreement) ?? []);
+  const ratios = known(report.outputs.map((one) => one.observed?.distance.sqnr_db ?? null));
   const weakest = report.quantization[0];
   const all: [string, HTMLElement | string][] = [];
-  if (agreement !== null && (worst.shape.at(-1) ?? 0) > 1) all.push([percent(agreement), `top-1 agreement${over}`]);
-  const ratio = worst.observed?.distance.sqnr_db ?? null;
-  if (ratio !== null) all.push([decibels(ratio), "SQNR of the outputs"]);
+  if (agreements.length > 0) all.push([`${(100 * Math.min(...agreements)).toFixed(2)}%`, `top-1 agreement on ${report.test_set?.samples ?? 0} samples`]);
+  if (ratios.length > 0) all.push([decibels(Math.min(...ratios)), ratios.length > 1 ? "SQNR of the worst output" : "SQNR of the output"]);
   if (weakest !== undefined && weakest.sqnr_db !== null) {
     const ideal = weakest.ideal_sqnr_db === null ? "" : `, ideal ${decibels(weakest.ideal_sqnr_db)}`;
     all.push([decibels(weakest.sqnr_db), h("span", {}, "weakest tensor ", brief(weakest.tensor), ideal)]);
   }
   if (all.length === 0) return null;
   return h("div", { class: "measures loss" }, ...all.map(([value, label]) => h("p", {}, h("b", {}, value), h("span", {}, label))));
+}
+
+function known(values: (Real | null)[]): number[] {
+  return values.map((one) => real(one)).filter((one): one is number => one !== null && !Number.isNaN(one));
 }
 
 function worstFirst(report: Report): Divergence[] {
