@@ -168,12 +168,12 @@ function draw(report: Report, side: GraphProfile, rows: Rows, box: HTMLElement, 
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", build);
 }
 
-function font(size: number): string {
+export function font(size: number): string {
   return `${size}px system-ui, sans-serif`;
 }
 
 /** Powers of ten, as many as fit. */
-function powers(floor: number, ceiling: number): number[] {
+export function powers(floor: number, ceiling: number): number[] {
   const [from, to] = [Math.round(Math.log10(floor)), Math.round(Math.log10(ceiling))];
   const every = Math.max(1, Math.ceil((to - from) / 8));
   const found: number[] = [];
