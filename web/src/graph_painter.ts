@@ -32,7 +32,7 @@ export interface Looked {
 }
 
 interface Colors {
-  ink: string; dim: string; paper: string; raised: string; sunken: string; line: string; edge: string; error: string; onError: string; chosen: string; proven: string;
+  ink: string; dim: string; paper: string; raised: string; sunken: string; line: string; edge: string; error: string; onError: string; chosen: string; proven: string; provenWash: string;
 }
 
 export class Painter {
@@ -42,6 +42,8 @@ export class Painter {
   private kept: HTMLCanvasElement | null = null;
   private readonly heats: number[] = [];
   private readonly faults: (number | null)[] = [];
+  /** Whether a node, or every node inside a module, is proven. */
+  private readonly proven: boolean[] = [];
 
   constructor(
     private readonly side: GraphProfile,
@@ -86,6 +88,7 @@ export class Painter {
     const visit = (one: Part): void => {
       one.children.forEach(visit);
       const leaf = one.children.length === 0;
+      this.proven[one.id] = leaf ? this.marks.proven(one.place) : one.children.every((child) => this.proven[child.id]);
       this.heats[one.id] = leaf ? this.marks.heat(one.place) : Math.max(0, ...one.children.map((child) => this.heats[child.id] ?? 0));
       const inside = leaf ? [this.marks.faulty.get(one.place) ?? null] : one.children.map((child) => this.faults[child.id] ?? null);
       const ranks = inside.filter((rank): rank is number => rank !== null);
@@ -124,11 +127,11 @@ export class Painter {
     const isModule = part.children.length > 0;
     const heat = container ? 0 : (this.heats[part.id] ?? 0);
     const fault = this.faults[part.id] ?? null;
-    const proven = !isModule && this.marks.proven(part.place);
+    const proven = this.proven[part.id] === true;
     const radius = Math.min(7, tall / 4);
     ctx.beginPath();
     ctx.roundRect(x, y, wide, tall, radius);
-    ctx.fillStyle = container ? this.colors.paper : isModule ? this.colors.line : this.colors.raised;
+    ctx.fillStyle = container ? this.colors.paper : proven ? this.colors.provenWash : isModule ? this.colors.line : this.colors.raised;
     if (container) ctx.globalAlpha = 0.55;
     ctx.fill();
     ctx.globalAlpha = 1;
@@ -177,7 +180,7 @@ export class Painter {
       const count = ` ${part.nodes}`;
       const room = Math.max(3, Math.floor((wide - 14) / (size * 0.56)) - count.length - 2);
       ctx.font = `600 ${size}px system-ui, sans-serif`;
-      const text = `▸ ${abridged(shown(part.label), room)}`;
+      const text = `▸ ${this.proven[part.id] ? "✓ " : ""}${abridged(shown(part.label), room)}`;
       ctx.fillText(text, x + 8, y + tall / 2);
       const at = x + 8 + ctx.measureText(text).width;
       ctx.font = `${size}px system-ui, sans-serif`;
@@ -186,7 +189,7 @@ export class Painter {
     } else {
       ctx.textAlign = "center";
       ctx.font = `600 ${11 * scale}px system-ui, sans-serif`;
-      ctx.fillText(abridged(`${this.marks.proven(part.place) ? "✓ " : ""}${shown(this.side.ops[part.place] ?? "")}`, letters), x + wide / 2, y + tall * 0.33);
+      ctx.fillText(abridged(`${this.proven[part.id] ? "✓ " : ""}${shown(this.side.ops[part.place] ?? "")}`, letters), x + wide / 2, y + tall * 0.33);
       ctx.font = `${10 * scale}px system-ui, sans-serif`;
       ctx.fillText(abridged(shown(part.label), letters), x + wide / 2, y + tall * 0.7);
     }
@@ -298,6 +301,6 @@ export class Painter {
 }
 
 function readColors(): Colors {
-  const [ink, dim, paper, raised, sunken, line, edge, error, onError, chosen, proven] = ["--ink", "--dim", "--paper", "--raised", "--sunken", "--line", "--edge", "--translation", "--on-accent", "--reference", "--proven"].map(css);
-  return { ink, dim, paper, raised, sunken, line, edge, error, onError, chosen, proven } as Colors;
+  const [ink, dim, paper, raised, sunken, line, edge, error, onError, chosen, proven, provenWash] = ["--ink", "--dim", "--paper", "--raised", "--sunken", "--line", "--edge", "--translation", "--on-accent", "--reference", "--proven", "--proven-wash"].map(css);
+  return { ink, dim, paper, raised, sunken, line, edge, error, onError, chosen, proven, provenWash } as Colors;
 }

@@ -52,7 +52,7 @@ export function graphs(report: Report, selection: Selection): HTMLElement {
         widen,
       ),
       ...wholes.map((one) => one.element),
-      h("div", { class: "pane around" }, h("div", { class: "tools" }, h("h3", { class: "pane-title" }, "Around the chosen node"), h("label", { for: "slice-size" }, "nodes shown"), size, button("Fit", () => slices.fit())), canvas),
+      h("div", { class: "pane around" }, h("div", { class: "tools" }, h("h3", { class: "pane-title" }, "Around the chosen node"), h("span", { class: "size" }, h("label", { for: "slice-size" }, "nodes shown"), size), button("Fit", () => slices.fit())), canvas),
     );
     const show = (place: Place): void => {
       if (left !== undefined) wholes[0]?.show(selection.onReference(place));

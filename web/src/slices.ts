@@ -57,17 +57,20 @@ export class Slices {
     this.cy?.fit(undefined, 24);
   }
 
-  /** Rather a part that can be read than all of it, as long as both chosen nodes are seen. */
+  /** Rather a part that can be read than all of it: with both chosen nodes, if they fit. */
   private magnify(): void {
-    const all = this.cy?.zoom() ?? 1;
     const chosen = this.cy?.nodes(".chosen");
-    if (this.cy === null || chosen === undefined || chosen.empty() || all >= LEGIBLE || this.size > USUAL) return;
+    if (this.cy === null || chosen === undefined || chosen.empty() || this.cy.zoom() >= LEGIBLE || this.size > USUAL) return;
     this.cy.fit(chosen, 40);
     if (this.cy.zoom() > LEGIBLE) {
       this.cy.zoom(LEGIBLE);
       this.cy.center(chosen);
     }
-    if (this.cy.zoom() < all) this.fit();
+    if (this.cy.zoom() < 0.55) {
+      // Too far from each other: the candidate's surroundings, then.
+      this.cy.zoom(0.6);
+      this.cy.center(chosen.filter(".candidate"));
+    }
   }
 
   resized(): void {

@@ -124,7 +124,7 @@ function uncompared(report: Report): HTMLElement | null {
     `${one.not_compared} of ${one.within + one.beyond + one.not_compared}`,
     one.reasons.join("; "),
   ]);
-  return h("details", { open: true, id: "uncompared" }, h("summary", {}, "Not compared"), table(["output", "#inputs", "reason"], rows));
+  return h("details", { open: true, id: "uncompared" }, h("summary", {}, "Not compared"), table(["output", "inputs", "reason"], rows, "tight"));
 }
 
 /** Whether the baseline lets the divergence pass: every one is known, and none has got worse. */
