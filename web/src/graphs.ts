@@ -77,6 +77,7 @@ function whole(report: Report, side: GraphProfile, paired: boolean, selection: S
   const used = role === "reference" ? new Set(graph(report, "candidate")?.counterpart ?? []) : new Set<number>();
   return new WholeGraph(
     role,
+    !paired ? "Model" : role === "reference" ? "Reference" : "Candidate",
     side,
     {
       heat: role === "candidate" ? heatOf(side) : none,

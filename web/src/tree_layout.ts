@@ -166,11 +166,32 @@ function around(from: Part, to: Part, plans: Map<Part, Plan>, boxOf: Map<number,
   const plan = parent === null ? undefined : plans.get(parent);
   const frame = parent === null ? undefined : boxOf.get(parent.id);
   if (parent === null || plan === undefined || frame === undefined || parent !== b.parent) return null;
-  const [first, last] = [plan.spots[parent.children.indexOf(a)]?.row ?? 0, plan.spots[parent.children.indexOf(b)]?.row ?? 0];
-  if (last - first < 2) return null;
-  const between = plan.rows.slice(first + 1, last);
+  const [first, last] = [rowOf(a, plans), rowOf(b, plans)];
   const middle = (boxOf.get(from.id)?.x ?? 0) + (boxOf.get(from.id)?.width ?? 0) / 2;
+  if (last - first < 2) {
+    // Out of a module or into it: along its border, where something stands between.
+    const leaves = a !== from && !inRow(from, a, plans, "last");
+    const enters = b !== to && !inRow(to, b, plans, "first");
+    const frame = leaves ? boxOf.get(a.id) : enters ? boxOf.get(b.id) : undefined;
+    if (frame === undefined) return null;
+    return middle - frame.x <= frame.x + frame.width - middle ? frame.x + INSET / 2 : frame.x + frame.width - INSET / 2;
+  }
+  const between = plan.rows.slice(first + 1, last);
   const left = frame.x + INSET + Math.min(...between.map((each) => each.left)) - 10;
   const right = frame.x + INSET + Math.max(...between.map((each) => each.right)) + 10;
   return middle - left <= right - middle ? left : right;
+}
+
+function rowOf(one: Part, plans: Map<Part, Plan>): number {
+  const plan = one.parent === null ? undefined : plans.get(one.parent);
+  return plan?.spots[one.parent?.children.indexOf(one) ?? 0]?.row ?? 0;
+}
+
+/** Whether a part, and all that it is in up to a module, stand in the first or the last row. */
+function inRow(one: Part, module: Part, plans: Map<Part, Plan>, which: "first" | "last"): boolean {
+  for (let at = one; at !== module && at.parent !== null; at = at.parent) {
+    const rows = plans.get(at.parent)?.rows.length ?? 1;
+    if (rowOf(at, plans) !== (which === "first" ? 0 : rows - 1)) return false;
+  }
+  return true;
 }

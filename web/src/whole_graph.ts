@@ -33,6 +33,7 @@ export class WholeGraph {
 
   constructor(
     role: Role,
+    title: string,
     private readonly side: GraphProfile,
     private readonly marks: Marks,
     private readonly choose: (place: number) => void,
@@ -42,8 +43,8 @@ export class WholeGraph {
     this.painter = new Painter(side, marks, this.tree.root);
     this.window = this.painter.window;
     this.layOut();
-    this.stage = h("div", { class: "whole", tabindex: 0, role: "application", "aria-roledescription": "graph", "aria-label": `Whole graph of the ${role}: up and down walk through what is seen, right opens a module, left closes it, Enter chooses a node, plus and minus zoom, 0 shows all` }, this.canvas, this.map);
-    this.element = h("div", { class: "pane" }, h("h3", { class: `pane-title ${role}` }, role === "reference" ? "Reference" : "Candidate", h("span", { class: "dim" }, ` ${side.nodes.length} nodes`)), this.stage, this.note);
+    this.stage = h("div", { class: "whole", tabindex: 0, role: "application", "aria-roledescription": "graph", "aria-label": `Whole graph, ${title}: up and down walk through what is seen, right opens a module, left closes it, Enter chooses a node, plus and minus zoom, 0 shows all` }, this.canvas, this.map);
+    this.element = h("div", { class: "pane" }, h("h3", { class: `pane-title ${role}` }, title, h("span", { class: "dim" }, ` ${side.nodes.length} nodes`)), this.stage, this.note);
     this.listen();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
       this.painter.recolor();
