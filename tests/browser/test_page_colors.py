@@ -1,4 +1,4 @@
-"""The colors of the page: the same for every verdict, told apart by everybody, easy to read."""
+"""The colors of the page: the same for every verdict, distinguishable, easy to read."""
 
 import pytest
 

@@ -16,7 +16,8 @@ interface Entry {
 }
 
 export function graphSearch(report: Report, choose: (place: Place) => void): HTMLElement {
-  const entries = listed(report);
+  // Made when someone searches: most people who open a page do not.
+  let entries: Entry[] | null = null;
   const find = h("input", { type: "search", placeholder: "Find nodes: name, operator, module, tensor", "aria-label": "Find nodes of both graphs", role: "combobox", "aria-expanded": "false", "aria-controls": "found-nodes", autocomplete: "off" });
   const list = h("ul", { id: "found-nodes", role: "listbox", "aria-label": "Found nodes", hidden: true });
   const count = h("span", { class: "found", role: "status" });
@@ -42,6 +43,7 @@ export function graphSearch(report: Report, choose: (place: Place) => void): HTM
     mark();
   };
   const show = (): void => {
+    entries ??= listed(report);
     found = matches(entries, find.value.trim().toLowerCase());
     at = -1;
     list.replaceChildren(

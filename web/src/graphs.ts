@@ -32,8 +32,7 @@ export function graphs(report: Report, selection: Selection): HTMLElement {
     panes,
     readout,
   );
-  // Canvases ask for colors, which are known once the page is styled.
-  requestAnimationFrame(() => {
+  const build = (): void => {
     const wholes = [left, right].filter((side) => side !== undefined).map((side) => whole(report, side, left !== undefined, selection));
     const widen = h("button", { type: "button", "aria-pressed": "false" }, "Wide");
     widen.addEventListener("click", () => {
@@ -62,7 +61,10 @@ export function graphs(report: Report, selection: Selection): HTMLElement {
     selection.onChange(show);
     if (selection.current === null) selection.set({ role: "candidate", index: firstPlace(report, right) });
     else show(selection.current);
-  });
+  };
+  // Canvases ask for colors, which are known once the page is styled; and the verdict is painted
+  // before large graphs are laid out.
+  requestAnimationFrame(() => setTimeout(build, 0));
   return element;
 }
 
