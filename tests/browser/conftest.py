@@ -75,6 +75,7 @@ def opened(tab, tmp_path):
         if document.get("profile"):
             tab.page.wait_for_selector(".plot[data-drawn]")
             tab.page.wait_for_selector(".canvas[data-nodes]")
+            tab.page.wait_for_selector(".whole[data-parts]")
         return tab.page
 
     return open_report

@@ -58,8 +58,12 @@ def test_the_order_of_the_page(opened, divergent):
     page = opened(divergent)
     ids = page.evaluate("[...document.querySelectorAll('#page > [id]')].map(one => one.id)")
     assert ids == [
-        "verdict", "findings", "profile", "graphs", "tensors", "alignment", "foundations",
+        "verdict", "findings", "outputs", "profile", "graphs", "tensors", "alignment",
+        "foundations",
     ]  # fmt: skip
+    page = opened({**divergent, "verdict": "equivalent", "findings": []})
+    ids = page.evaluate("[...document.querySelectorAll('#page > [id]')].map(one => one.id)")
+    assert ids[:3] == ["verdict", "outputs", "findings"]
 
 
 def test_choosing_a_finding_chooses_its_node_everywhere(opened, divergent):
@@ -207,6 +211,7 @@ def test_the_baseline_stands_below_the_verdict(opened, divergent):
 
 def test_the_alignment_is_searched(opened, divergent):
     page = opened(divergent)
+    page.locator("#alignment .all-pairs summary").click()
     everything = page.locator("#alignment tbody tr").count()
     page.fill("#alignment input[type=search]", "B_R3")
     assert page.locator("#alignment tbody tr").count() < everything
@@ -217,6 +222,7 @@ def test_the_alignment_is_searched(opened, divergent):
 def test_a_report_without_an_alignment_shows_what_the_profile_knows(opened, divergent):
     page = opened({**divergent, "alignment": None})
     assert page.locator("#alignment tbody tr").count() == 9
+    page.locator("#alignment .all-pairs summary").click()
     page.locator("#alignment tbody button", has_text="b_relu3").click()
     assert "b_relu3" in page.inner_text("#graphs .readout")
 
@@ -302,6 +308,7 @@ def test_ten_thousand_nodes_are_usable(opened, divergent, tmp_path):
         built.append(int(page.get_attribute(".canvas", "data-nodes")))
     assert built[2] < 1.2 * built[0]
     assert built[3] < 1.2 * built[1]
+    page.locator("#alignment .all-pairs summary").click()
     page.fill("#alignment input[type=search]", "stage7_node_9001")
     page.locator("#alignment tbody button").first.press("Enter")
     page.wait_for_function(

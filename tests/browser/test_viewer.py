@@ -70,6 +70,62 @@ def test_a_folder_is_listed_opened_and_compared(tab, viewed):
     assert all(url.startswith(start) for url in tab.asked)
 
 
+def test_the_list_is_filtered_and_stays_so(tab, viewed):
+    page = _reach(tab, viewed)
+    page.wait_for_selector("tbody tr")
+    rows = page.locator("tbody tr")
+    page.get_by_label("any verdict").select_option("divergent")
+    assert rows.all_inner_texts()[0].strip().startswith("before.json")
+    assert rows.count() == 1
+    page.get_by_role("button", name="before.json").click()
+    page.wait_for_selector(".canvas[data-nodes]")
+    page.go_back()
+    page.wait_for_selector("tbody tr")
+    assert (rows.count(), page.inner_text("[role=status]")) == (1, "1 of 3 reports")
+    page.get_by_label("any verdict").select_option("")
+    page.get_by_label("any cause").select_option("attribute")
+    assert rows.count() == 1
+    page.get_by_label("any cause").select_option("")
+    page.get_by_label("any model").select_option("wrong.onnx")
+    assert rows.count() == 3
+    page.get_by_label("Search the reports").fill("RUNTIME crashed")
+    assert rows.count() == 1
+    assert "last.json" in rows.first.inner_text()
+    page.get_by_label("Search the reports").fill("no such thing")
+    assert rows.count() == 0
+
+
+def test_the_error_of_a_pair_is_shown_over_time(tab, viewed):
+    page = _reach(tab, viewed)
+    page.wait_for_selector("#trends .trend-point")
+    assert "right.onnx → wrong.onnx" in page.inner_text("#trends figcaption")
+    points = page.locator(".trend-point")
+    names = [points.nth(place).get_attribute("aria-label") for place in range(points.count())]
+    assert [name.split(":")[0] for name in names] == ["before.json", "after.json", "last.json"]
+    shapes = {points.nth(place).get_attribute("d") for place in range(3)}
+    assert len(shapes) == 3, "verdicts are told apart by shape, not by color alone"
+    points.first.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".canvas[data-nodes]")
+    assert page.inner_text("#verdict .verdict") == "Divergent"
+
+
+def test_two_profiles_are_drawn_over_each_other(tab, viewed):
+    page = _reach(tab, viewed)
+    page.wait_for_selector("tbody tr")
+    page.get_by_role("checkbox", name="Compare after.json").check()
+    page.get_by_role("checkbox", name="Compare before.json").check()
+    page.get_by_role("button", name="Compare two").click()
+    page.wait_for_selector(".plot[data-drawn]")
+    assert int(page.get_attribute(".plot", "data-drawn")) == 9
+    legend = page.inner_text(".plot .u-legend")
+    for line in ("translation before", "translation after", "candidate run before"):
+        assert line in legend
+    box = page.locator(".plot .u-over").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 50)
+    assert "→" in page.inner_text("#profile .readout")
+
+
 def test_what_an_unknown_report_lacks_is_not_called_fixed(tab, viewed):
     page = _reach(tab, viewed)
     page.wait_for_selector("tbody tr")

@@ -22,13 +22,18 @@ export function alignment(report: Report, selection: Selection): HTMLElement | n
     const tensors = alignment.pairs.filter((one) => one.kind !== "constant").length;
     const note = `${tensors} tensors and ${alignment.pairs.length - tensors} constants of the candidate have a counterpart, ${alignment.unaligned_candidate.length} have none; looked at on ${alignment.inputs} ${alignment.inputs === 1 ? "input" : "inputs"}.`;
     const list = searched(["candidate", "reference", "how one becomes the other", "evidence", "confidence"], rows);
-    return section("alignment", "Alignment", note, ...list, groups(alignment));
+    return section("alignment", "Alignment", note, folded(list), groups(alignment));
   }
   const other = graph(report, "reference");
   if (side === undefined || other === undefined) return null;
   const rows = ofNodes(side, other, selection);
   const note = `${rows.filter((row) => row.paired).length} of ${rows.length} nodes of the candidate have a counterpart: equal values in some arrangement of axes, everything before put right.`;
-  return section("alignment", "Alignment", note, ...searched(["candidate", "op", "reference", "#translation", "#arises here"], rows));
+  return section("alignment", "Alignment", note, folded(searched(["candidate", "op", "reference", "#translation", "#arises here"], rows)));
+}
+
+/** The table has a row for each tensor: it is closed until someone asks for it. */
+function folded(content: HTMLElement[]): HTMLElement {
+  return h("details", { class: "all-pairs" }, h("summary", {}, "Show the table"), ...content);
 }
 
 function searched(headings: string[], rows: Row[]): HTMLElement[] {

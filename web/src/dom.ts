@@ -57,11 +57,11 @@ export function section(id: string, title: string, note: string, ...children: Ch
   );
 }
 
-/** A table; columns whose heading starts with # hold figures. */
+/** A table; columns whose heading starts with # hold figures. One of the kind "stacks" has its cells below each other on narrow screens. */
 export function table(headings: string[], rows: Child[][], kind = ""): HTMLElement {
   const figures = headings.map((word) => word.startsWith("#"));
   const cell = (child: Child, place: number): HTMLElement =>
-    h("td", { class: figures[place] ? "figure" : undefined }, child);
+    h("td", { class: figures[place] ? "figure" : undefined, "data-label": headings[place]?.replace(/^#/, "") }, child);
   return h(
     "div",
     { class: "scroll", tabindex: 0, role: "region", "aria-label": "table" },

@@ -13,7 +13,7 @@ const MOST_ISSUES = 3;
 export function findings(report: Report, selection: Selection): HTMLElement {
   const all = report.findings;
   if (all.length === 0) {
-    return section("findings", "Findings", "", h("p", { class: "empty" }, "Nothing to report."));
+    return section("findings", "Findings", "", h("p", { class: "empty" }, report.verdict === "unknown" ? "None: nothing was judged." : "None."));
   }
   return section(
     "findings",
@@ -53,7 +53,7 @@ function several(group: Finding[]): HTMLElement {
 
 function card(finding: Finding, report: Report, selection: Selection): HTMLElement {
   const choose = (): void => {
-    if (selection.byName(finding.node)) document.getElementById("profile")?.scrollIntoView({ block: "start" });
+    if (selection.byName(finding.node)) document.getElementById("graphs")?.scrollIntoView({ block: "start" });
   };
   const side = report.profile?.graphs.find((one) => one.role === "candidate");
   const own = side === undefined || finding.node === null ? -1 : placeOf(side, finding.node);
@@ -69,10 +69,9 @@ function card(finding: Finding, report: Report, selection: Selection): HTMLEleme
       own >= 0 && h("button", { type: "button", class: "locate", click: choose }, "Show in graphs"),
     ),
     h("p", { class: "summary" }, finding.summary),
-    place(finding),
+    h("div", { class: "sides" }, remedy(finding, report), place(finding)),
     measures(finding),
     experiments(finding),
-    remedy(finding, report),
   );
   selection.onChange((at) => {
     element.classList.toggle("selected", own >= 0 && selection.onCandidate(at) === own);
@@ -152,7 +151,7 @@ function experiments(finding: Finding): HTMLElement | null {
     "div",
     { class: "evidence" },
     h("h4", {}, "Evidence"),
-    table(["question", "change", "prediction", "seen", "outcome"], rows),
+    table(["question", "change", "prediction", "seen", "outcome"], rows, "stacks"),
   );
 }
 

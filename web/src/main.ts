@@ -3,16 +3,16 @@ import "./style.css";
 import { h } from "./dom";
 import { decoding } from "./decoding";
 import { findings } from "./findings";
+import { graphs } from "./graphs";
 import { profile } from "./profile";
 import { proofHeader, proofSection, whole } from "./proof";
 import type { CloseUp, Report } from "./page_report";
 import type { Proof } from "./report";
 import { Selection } from "./selection";
-import { slices } from "./slices";
 import { alignment } from "./alignment";
 import { foundations, quantization, steps, testSet } from "./tables";
 import { tensors } from "./tensors";
-import { verdict } from "./verdict";
+import { outputs, title, verdict } from "./verdict";
 import { viewer } from "./viewer";
 
 type Content = Report | Proof | { view: true } | string;
@@ -21,12 +21,15 @@ type Load = (id: string) => Promise<CloseUp>;
 /** Draw one report into the page; `load` brings tensors that were left out of it. */
 function draw(report: Report, page: HTMLElement, load?: Load, head: HTMLElement | null = null): void {
   document.documentElement.dataset["verdict"] = report.verdict;
-  document.title = `${report.verdict} · isomorph`;
+  document.title = title(report);
   const selection = new Selection(report);
+  // What is wrong comes before by how much; where nothing is wrong, the numbers are the answer.
+  const faulty = report.findings.some((one) => one.effect !== "none");
+  const answer = [findings(report, selection), outputs(report)];
   const parts = [
-    findings(report, selection),
+    ...(faulty ? answer : answer.reverse()),
     profile(report, selection),
-    slices(report, selection),
+    graphs(report, selection),
     tensors(report, selection, load),
     proofSection(report.proof),
     decoding(report),
@@ -48,6 +51,7 @@ function drawProof(proof: Proof, page: HTMLElement): void {
 
 const NAMES: Record<string, string> = {
   findings: "Findings",
+  outputs: "Outputs",
   profile: "Profile",
   graphs: "Graphs",
   tensors: "Tensors",

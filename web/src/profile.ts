@@ -15,7 +15,10 @@ interface Rows {
   translation: (number | null)[];
   reference: (number | null)[];
   candidate: (number | null)[];
+  /** Of the run, where it computes in another type than the file's. */
   budget: (number | null)[];
+  /** Of the declared types, where the run's is another. */
+  declared: (number | null)[];
 }
 
 export function profile(report: Report, selection: Selection): HTMLElement {
@@ -23,7 +26,7 @@ export function profile(report: Report, selection: Selection): HTMLElement {
   if (side === undefined) {
     return section("profile", "Error profile", "Not recorded in this report. Check with --format html or --profile to see the error of every node.");
   }
-  const plot = h("div", { class: "plot", tabindex: 0, role: "img", "aria-label": "Error of every node, logarithmic; left and right arrows choose a node" });
+  const plot = h("div", { class: "plot", tabindex: 0, role: "application", "aria-roledescription": "chart", "aria-label": "Error of every node, logarithmic; left and right arrows choose a node" });
   const readout = h("div", { class: "readout", "aria-live": "polite" });
   const rows = collect(side, graph(report, "reference"));
   requestAnimationFrame(() => draw(report, side, rows, plot, readout, selection));
@@ -44,7 +47,7 @@ function bodies(side: GraphProfile): string {
 
 /** Only nodes whose values rounding can move: sizes and masks are exact or wrong elsewhere. */
 function collect(side: GraphProfile, other: GraphProfile | undefined): Rows {
-  const rows: Rows = { places: [], translation: [], reference: [], candidate: [], budget: [] };
+  const rows: Rows = { places: [], translation: [], reference: [], candidate: [], budget: [], declared: [] };
   side.nodes.forEach((_, place) => {
     const counterpart = side.counterpart[place];
     const counterpartError = other !== undefined && counterpart !== null && counterpart !== undefined ? other.execution[counterpart] : null;
@@ -54,15 +57,22 @@ function collect(side: GraphProfile, other: GraphProfile | undefined): Rows {
     rows.translation.push(measured[0] ?? null);
     rows.candidate.push(measured[1] ?? null);
     rows.reference.push(measured[2] ?? null);
-    rows.budget.push(measured[3] ?? null);
+    const run = largest([side.run_budget?.[place], counterpart === null || counterpart === undefined ? null : other?.run_budget?.[counterpart]]);
+    rows.budget.push(run ?? measured[3] ?? null);
+    rows.declared.push(run === null ? null : (measured[3] ?? null));
   });
   return rows;
+}
+
+function largest(values: (Real | null | undefined)[]): number | null {
+  const known = values.map((one) => real(one)).filter((one): one is number => one !== null);
+  return known.length === 0 ? null : Math.max(...known);
 }
 
 /** Powers of ten around all that is drawn; exact equality lies on the floor. */
 function bounds(rows: Rows): [number, number] {
   let [least, most] = [Infinity, 0];
-  for (const column of [rows.translation, rows.reference, rows.candidate, rows.budget]) {
+  for (const column of [rows.translation, rows.reference, rows.candidate, rows.budget, rows.declared]) {
     for (const one of column) {
       if (one === null || !Number.isFinite(one) || one <= 0) continue;
       least = Math.min(least, one);
@@ -83,6 +93,7 @@ function draw(report: Report, side: GraphProfile, rows: Rows, box: HTMLElement, 
     const at = nearest(rows.places, place);
     return at === null ? [] : [{ at, number }];
   });
+  const narrow = rows.declared.some((one) => one !== null);
   let chosen: number | null = null;
   let plot: uPlot | null = null;
 
@@ -99,10 +110,11 @@ function draw(report: Report, side: GraphProfile, rows: Rows, box: HTMLElement, 
     ],
     series: [
       {},
-      { label: "what rounding explains", stroke: css("--band-edge"), fill: css("--band"), width: 1, points: { show: false }, spanGaps: true },
+      { label: narrow ? "what rounding explains of the run" : "what rounding explains", stroke: css("--band-edge"), fill: css("--band"), width: 1, points: { show: false }, spanGaps: true },
+      ...(narrow ? [{ label: "of the declared types", stroke: css("--dim"), width: 1, dash: [3, 3], points: { show: false }, spanGaps: true }] : []),
       { label: "reference run", stroke: css("--reference"), width: 1.5, points: { show: false }, spanGaps: true },
-      { label: "candidate run", stroke: css("--candidate"), width: 1.5, points: { show: false }, spanGaps: true },
-      { label: "translation", stroke: css("--accent"), width: 2.5, points: { show: false }, spanGaps: true },
+      { label: "candidate run", stroke: css("--candidate"), width: 1.5, dash: [7, 3], points: { show: false }, spanGaps: true },
+      { label: "translation", stroke: css("--translation"), width: 2.75, points: { show: false }, spanGaps: true },
     ],
     hooks: {
       draw: [(u) => drawMarks(u, marks, chosen)],
@@ -116,7 +128,7 @@ function draw(report: Report, side: GraphProfile, rows: Rows, box: HTMLElement, 
   };
   const build = (): void => {
     plot?.destroy();
-    plot = new uPlot(options(), [x, drawn(rows.budget), drawn(rows.reference), drawn(rows.candidate), drawn(rows.translation)] as uPlot.AlignedData, box);
+    plot = new uPlot(options(), [x, drawn(rows.budget), ...(narrow ? [drawn(rows.declared)] : []), drawn(rows.reference), drawn(rows.candidate), drawn(rows.translation)] as uPlot.AlignedData, box);
     const over = plot.over;
     let pressed = 0;
     over.addEventListener("mousedown", (event) => (pressed = event.clientX));
@@ -156,12 +168,12 @@ function draw(report: Report, side: GraphProfile, rows: Rows, box: HTMLElement, 
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", build);
 }
 
-function font(size: number): string {
+export function font(size: number): string {
   return `${size}px system-ui, sans-serif`;
 }
 
 /** Powers of ten, as many as fit. */
-function powers(floor: number, ceiling: number): number[] {
+export function powers(floor: number, ceiling: number): number[] {
   const [from, to] = [Math.round(Math.log10(floor)), Math.round(Math.log10(ceiling))];
   const every = Math.max(1, Math.ceil((to - from) / 8));
   const found: number[] = [];
@@ -195,7 +207,7 @@ function drawMarks(u: uPlot, marks: { at: number; number: number }[], chosen: nu
   for (const mark of marks) {
     const at = u.valToPos(mark.at, "x", true);
     if (at < bbox.left - 1 || at > bbox.left + bbox.width + 1) continue;
-    ctx.strokeStyle = ctx.fillStyle = css("--accent");
+    ctx.strokeStyle = ctx.fillStyle = css("--translation");
     ctx.lineWidth = ratio;
     ctx.setLineDash([4 * ratio, 3 * ratio]);
     line(ctx, at, bbox.top, bbox.top + bbox.height);
@@ -235,6 +247,7 @@ function described(report: Report, side: GraphProfile, rows: Rows, at: number, p
     one("arises here", side.local[place]),
     one("reference run", rows.reference[at]),
     one("candidate run", rows.candidate[at]),
-    one("budget", rows.budget[at]),
+    one(rows.declared[at] === null ? "budget" : "budget of the run", rows.budget[at]),
+    ...(rows.declared[at] === null ? [] : [one("of the declared types", rows.declared[at])]),
   ];
 }

@@ -544,6 +544,10 @@ export interface GraphProfile {
   local: (Real | null)[];
   /** The round, from 0, on which a node inside a body was looked at; null outside of bodies. */
   rounds: (number | null)[];
+  /** What rounding explains of a run in another float type than the file's; empty otherwise. */
+  run_budget: (Real | null)[];
+  /** The module of each node, as ``layers.2.norm``; empty where the exporter left none. */
+  modules: string[];
 }
 
 /** One tensor of both sides, in the candidate's arrangement of axes. */

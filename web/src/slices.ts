@@ -1,59 +1,21 @@
 /** A piece of each graph around the chosen node, drawn side by side. */
 
 import cytoscape from "cytoscape";
-import { abridged, css, h, section, shown } from "./dom";
+import { abridged, css, h, shown } from "./dom";
 import { figure } from "./figures";
-import { graph, real, type Report } from "./page_report";
+import { real, type Report } from "./page_report";
 import { mark, nodeStandings } from "./proof";
 import type { GraphProfile, NodeProof } from "./report";
 import { commonRanks, HEIGHT, joined, key, layOut, WIDTH, type Role, type Side } from "./arrange";
 import { faultyInside, faulty, type Place, type Selection } from "./selection";
 
-const USUAL = 11;
-const MOST = 150;
-const BETWEEN = 190;
-
-export function slices(report: Report, selection: Selection): HTMLElement {
-  const [left, right] = [graph(report, "reference"), graph(report, "candidate")];
-  if (right === undefined) return h("div", { hidden: true });
-  const canvas = h("div", { class: "canvas", role: "img", "aria-label": "Both graphs around the chosen node" });
-  const readout = h("p", { class: "readout", "aria-live": "polite" });
-  const size = h("input", { type: "range", min: 5, max: MOST, value: USUAL, id: "slice-size" });
-  const find = h("input", { type: "search", placeholder: "Find a node of the candidate", "aria-label": "Find a node of the candidate", list: "node-names" });
-  const view = new View(report, left, right, canvas, readout, selection);
-  size.addEventListener("input", () => view.resize(Number(size.value)));
-  find.addEventListener("change", () => {
-    const query = find.value.toLowerCase();
-    const place = right.nodes.findIndex((one) => one.toLowerCase() === query);
-    const similar = place >= 0 ? place : right.nodes.findIndex((one) => one.toLowerCase().includes(query));
-    if (query !== "" && similar >= 0) selection.set({ role: "candidate", index: similar });
-  });
-  selection.onChange((place) => view.show(place));
-  requestAnimationFrame(() => {
-    if (selection.current === null) selection.set({ role: "candidate", index: firstPlace(report, right) });
-    else view.show(selection.current);
-  });
-  return section(
-    "graphs",
-    left === undefined ? "The graph around a node" : "Both graphs around a node",
-    left === undefined ? "" : "Reference left, candidate right; dashed lines join tensors that correspond, dotted edges lead through nodes that are not shown. The fill is the error that arises at the node." + (report.proof ? " Blue with a ✓: proven for every input of these shapes." : ""),
-    h(
-      "div",
-      { class: "tools" },
-      find,
-      h("label", { for: "slice-size" }, "nodes shown"),
-      size,
-      h("button", { type: "button", click: () => view.fit() }, "Fit"),
-      h("span", { class: "legend" }, h("i", { class: "ramp" }), h("span", {}, "own error: none … largest")),
-      report.proof && h("span", { class: "legend proof" }, h("i", { class: "swatch proven" }), h("span", {}, "✓ proven")),
-    ),
-    canvas,
-    readout,
-  );
-}
+export const USUAL = 11;
+export const MOST = 150;
+const BETWEEN = 90;
+const LEGIBLE = 0.65;
 
 /** The first faulty node, or where the error is largest. */
-function firstPlace(report: Report, side: GraphProfile): number {
+export function firstPlace(report: Report, side: GraphProfile): number {
   const first = [...faulty(report, side)].sort((a, b) => a[1] - b[1])[0];
   if (first !== undefined) return first[0];
   const measured = side.translation.some((one) => one !== null) ? side.translation : side.execution;
@@ -63,7 +25,8 @@ function firstPlace(report: Report, side: GraphProfile): number {
 
 type Spots = Map<string, { x: number; y: number }>;
 
-class View {
+/** The picture of both pieces, and the words about the chosen node. */
+export class Slices {
   private cy: cytoscape.Core | null = null;
   private size = USUAL;
   private place: Place | null = null;
@@ -92,6 +55,28 @@ class View {
 
   fit(): void {
     this.cy?.fit(undefined, 24);
+  }
+
+  /** Rather a part that can be read than all of it: with both chosen nodes, if they fit. */
+  private magnify(): void {
+    const chosen = this.cy?.nodes(".chosen");
+    if (this.cy === null || chosen === undefined || chosen.empty() || this.cy.zoom() >= LEGIBLE || this.size > USUAL) return;
+    this.cy.fit(chosen, 40);
+    if (this.cy.zoom() > LEGIBLE) {
+      this.cy.zoom(LEGIBLE);
+      this.cy.center(chosen);
+    }
+    if (this.cy.zoom() < 0.55) {
+      // Too far from each other: the candidate's surroundings, then.
+      this.cy.zoom(0.6);
+      this.cy.center(chosen.filter(".candidate"));
+    }
+  }
+
+  resized(): void {
+    this.cy?.resize();
+    this.fit();
+    this.magnify();
   }
 
   show(place: Place): void {
@@ -146,7 +131,7 @@ class View {
     if (this.cy.zoom() > 1.1) {
       this.cy.zoom(1.1);
       this.cy.center();
-    }
+    } else this.magnify();
     this.box.dataset["nodes"] = String(this.cy.nodes().length);
     this.describe();
   }
@@ -244,7 +229,7 @@ class View {
       ...(role === "candidate" ? faultyInside(this.report, side, place).map((one) => pairing("faulty inside", shown(one))) : []),
       ...[this.standings.get(`${role}:${side.nodes[place] ?? ""}`)].flatMap((one) => (one === undefined ? [] : [pairing("proof", one.standing)])),
       pairing("run", figure(side.execution[place])),
-      pairing("budget", figure(side.budget[place])),
+      pairing("budget", figure(side.run_budget?.[place] ?? side.budget[place])),
     ];
     this.readout.replaceChildren(...parts);
   }
@@ -286,8 +271,9 @@ function around(side: GraphProfile, following: number[][], center: number, count
   return [...found];
 }
 
-/** Up to one at the largest error that arises anywhere; nothing at what is usual in this graph. */
-function heatOf(side: GraphProfile): (place: number) => number {
+/** How strong the fill of a node is: up to one at the largest error that arises anywhere, and nothing
+ * at what is usual in this graph. Between a half and 0.86 no color of text could be read, so none is. */
+export function heatOf(side: GraphProfile): (place: number) => number {
   const values = side.local.some((one) => one !== null) ? side.local : side.execution;
   const finite = values.map((one) => real(one)).filter((one): one is number => one !== null && Number.isFinite(one)).sort((a, b) => a - b);
   const [usual, most] = [finite[finite.length >> 1] ?? 0, finite.at(-1) ?? 0];
@@ -295,12 +281,13 @@ function heatOf(side: GraphProfile): (place: number) => number {
   return (place) => {
     const value = real(values[place]) ?? 0;
     if (value === Infinity) return 1;
-    return value <= floor || most <= floor ? 0 : Math.log(value / floor) / Math.log(most / floor);
+    const share = value <= floor || most <= floor ? 0 : Math.log(value / floor) / Math.log(most / floor);
+    return share <= 0.55 ? share * 0.9 : 0.86 + ((share - 0.55) / 0.45) * 0.14;
   };
 }
 
 function style(): cytoscape.StylesheetJson {
-  const [ink, dim, paper, lineColor, accent] = ["--ink", "--dim", "--raised", "--edge", "--accent"].map(css);
+  const [ink, dim, paper, lineColor, accent] = ["--ink", "--dim", "--raised", "--edge", "--translation"].map(css);
   return [
     {
       selector: "node",

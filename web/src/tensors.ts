@@ -152,7 +152,7 @@ function heatMap(map: NonNullable<CloseUp["heat_map"]>): HTMLElement {
   if (ctx !== null) {
     ctx.fillStyle = css("--sunken");
     ctx.fillRect(0, 0, columns, rows);
-    ctx.fillStyle = css("--accent");
+    ctx.fillStyle = css("--translation");
     values.forEach((row, y) =>
       row.forEach((value, x) => {
         ctx.globalAlpha = most > 0 ? Math.min(1, value / most) : 0;

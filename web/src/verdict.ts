@@ -1,10 +1,10 @@
 /** The answer first: the verdict, both models, and the three errors. */
 
-import { h, name, table } from "./dom";
-import { figure, shape, size, used } from "./figures";
+import { brief, h, name, section, shown, table } from "./dom";
+import { decibels, figure, shape, size, used } from "./figures";
 import { model, real, type Report } from "./page_report";
 import { share, whole } from "./proof";
-import type { Divergence, ErrorTerm, Verdict } from "./report";
+import type { Divergence, ErrorTerm, Real, Verdict } from "./report";
 
 const SENTENCE: Record<Verdict, string> = {
   equivalent: "Equivalent",
@@ -17,22 +17,70 @@ const WORST_FIRST: Verdict[] = ["divergent", "unknown", "degraded", "equivalent"
 const MOST_ROWS = 50;
 
 export function verdict(report: Report): HTMLElement {
-  const outputs = [...report.outputs].sort(
-    (a, b) => WORST_FIRST.indexOf(a.verdict) - WORST_FIRST.indexOf(b.verdict) || weight(b) - weight(a),
-  );
-  const worst = outputs[0];
   return h(
     "header",
     { id: "verdict" },
     h("p", { class: "brand" }, "isomorph"),
     h("h1", {}, h("span", { class: "verdict" }, SENTENCE[report.verdict]), covers(report) !== "" && h("span", { class: "covers" }, covers(report)), accepted(report) && h("span", { class: "chip" }, "accepted"), contradicted(report) && h("span", { class: "chip divergent" }, "against its proof"), h("span", { class: "reason" }, report.reason)),
     h("p", { class: "pair" }, side(report, "reference"), arrow(report), side(report, "candidate")),
-    worst !== undefined && numbers(worst, outputs.length, model(report, "reference") === undefined),
+    loss(report),
     report.proof && share(report.proof),
-    outputs.length > 1 && outputsTable(outputs),
     uncompared(report),
     baseline(report),
   );
+}
+
+/** The title of the tab: the verdict first, since tabs are narrow, and both files. */
+export function title(report: Report): string {
+  const files = report.models.map((one) => fileName(one.location)).join(" → ");
+  return `${SENTENCE[report.verdict]}${files === "" ? "" : `: ${shown(files)}`} · isomorph`;
+}
+
+function fileName(location: string): string {
+  return location.split(/[\\/]/).pop() ?? location;
+}
+
+/** What lower precision costs, in figures that people know from elsewhere. */
+function loss(report: Report): HTMLElement | null {
+  if (report.verdict !== "degraded") return null;
+  const agreements = known(report.test_set?.outputs.map((one) => one.label_agreement) ?? []);
+  const ratios = known(report.outputs.map((one) => one.observed?.distance.sqnr_db ?? null));
+  const weakest = report.quantization[0];
+  const all: [string, HTMLElement | string][] = [];
+  if (agreements.length > 0) all.push([`${(100 * Math.min(...agreements)).toFixed(2)}%`, `top-1 agreement on ${report.test_set?.samples ?? 0} samples`]);
+  if (ratios.length > 0) all.push([decibels(Math.min(...ratios)), ratios.length > 1 ? "SQNR of the worst output" : "SQNR of the output"]);
+  if (weakest !== undefined && weakest.sqnr_db !== null) {
+    const ideal = weakest.ideal_sqnr_db === null ? "" : `, ideal ${decibels(weakest.ideal_sqnr_db)}`;
+    all.push([decibels(weakest.sqnr_db), h("span", {}, "weakest tensor ", brief(weakest.tensor), ideal)]);
+  }
+  if (all.length === 0) return null;
+  return h("div", { class: "measures loss" }, ...all.map(([value, label]) => h("p", {}, h("b", {}, value), h("span", {}, label))));
+}
+
+function known(values: (Real | null)[]): number[] {
+  return values.map((one) => real(one)).filter((one): one is number => one !== null && !Number.isNaN(one));
+}
+
+function worstFirst(report: Report): Divergence[] {
+  return [...report.outputs].sort((a, b) => WORST_FIRST.indexOf(a.verdict) - WORST_FIRST.indexOf(b.verdict) || weight(b) - weight(a));
+}
+
+/** By how much the outputs differ: the worst one in three numbers, then all of them. */
+export function outputs(report: Report): HTMLElement | null {
+  const all = worstFirst(report);
+  const worst = all[0];
+  if (worst === undefined || all.every((one) => parts(one).every((part) => part === null))) return null;
+  return section(
+    "outputs",
+    all.length === 1 ? "The output" : `${all.length} outputs`,
+    "",
+    numbers(worst, all.length, model(report, "reference") === undefined),
+    all.length > 1 && outputsTable(all),
+  );
+}
+
+function parts(output: Divergence): (ErrorTerm | null)[] {
+  return [output.observed, output.translation, output.rounding, output.intended_loss, output.execution_reference, output.execution_candidate];
 }
 
 /** What the verdict covers, as in the headline of every other report: on 1 given input. */
@@ -76,7 +124,7 @@ function uncompared(report: Report): HTMLElement | null {
     `${one.not_compared} of ${one.within + one.beyond + one.not_compared}`,
     one.reasons.join("; "),
   ]);
-  return h("details", { open: true, id: "uncompared" }, h("summary", {}, "Not compared"), table(["output", "#inputs", "reason"], rows));
+  return h("details", { open: true, id: "uncompared" }, h("summary", {}, "Not compared"), table(["output", "inputs", "reason"], rows, "tight"));
 }
 
 /** Whether the baseline lets the divergence pass: every one is known, and none has got worse. */
@@ -108,7 +156,7 @@ function side(report: Report, role: string): HTMLElement | null {
   const found = model(report, role);
   if (found === undefined) return null;
   const details = [found.framework, found.nodes === 1 ? "1 node" : `${found.nodes} nodes`].filter(Boolean).join(", ");
-  const file = found.location.split(/[\\/]/).pop() ?? found.location;
+  const file = fileName(found.location);
   return h("span", { class: `side ${role}`, title: found.location }, name(file), h("span", { class: "dim" }, details));
 }
 
@@ -117,23 +165,24 @@ interface Figure {
   what: string;
   part: ErrorTerm | null;
   yardstick: string;
-  /** Beyond one the candidate, or its run, is not what it should be. */
-  grave: boolean;
+  /** Whether its output was judged: without that, no difference seen is no difference measured. */
+  judged: boolean;
 }
 
 /** The three errors; a model alone has one, that of its run. */
 function numbers(output: Divergence, count: number, alone: boolean): HTMLElement {
   const lossy = output.intended_loss !== null;
+  const judged = output.verdict !== "unknown";
   const three: Figure[] = [
     {
       label: "Translation",
       what: "oracle against oracle, in float64",
       part: output.intended_loss ?? output.rounding ?? output.translation,
       yardstick: lossy ? "of the intended loss" : output.rounding ? "of what rounding explains" : "of the allowance",
-      grave: true,
+      judged,
     },
-    { label: "Reference run", what: "against its own oracle", part: output.execution_reference, yardstick: "of its rounding budget", grave: true },
-    { label: "Candidate run", what: "against its own oracle", part: output.execution_candidate, yardstick: "of its rounding budget", grave: true },
+    { label: "Reference run", what: "against its own oracle", part: output.execution_reference, yardstick: "of its rounding budget", judged },
+    { label: "Candidate run", what: "against its own oracle", part: output.execution_candidate, yardstick: "of its rounding budget", judged },
   ];
   return h(
     "div",
@@ -152,7 +201,9 @@ function numbers(output: Divergence, count: number, alone: boolean): HTMLElement
 }
 
 function relative(part: ErrorTerm): string {
-  return part.distance.relative_l2 === null ? "" : `, norm-relative ${figure(part.distance.relative_l2)}`;
+  const { relative_l2, max_rel } = part.distance;
+  const norm = relative_l2 === null ? "" : `, norm-relative ${figure(relative_l2)}`;
+  return max_rel === null ? norm : `${norm} (largest ratio of one element: ${figure(max_rel)})`;
 }
 
 /** The reference's name of an output, and the candidate's where that is another. */
@@ -163,17 +214,23 @@ function bothNames(output: Divergence): (HTMLElement | string)[] {
 
 function number(one: Figure): HTMLElement {
   const ratio = one.part === null ? null : real(one.part.budget.ratio);
-  const state = ratio === null ? "unjudged" : ratio <= 1 ? "within" : "beyond";
+  const unseen = !one.judged && (ratio === 0 || one.part?.distance.compared === 0);
+  const state = ratio === null || unseen ? "unjudged" : ratio <= 1 ? "within" : "beyond";
   return h(
     "div",
     { class: `number ${state}` },
     h("h3", {}, one.label),
     h("p", { class: "what" }, one.what),
-    h("p", { class: "ratio" }, one.part === null ? "not measured" : used(one.part.budget)),
-    h("p", { class: "what" }, one.part === null || ratio === Infinity ? " " : one.yardstick),
-    meter(ratio),
-    h("p", { class: "size" }, one.part === null ? "" : `largest |Δ| ${size(one.part)}`),
+    h("p", { class: "ratio" }, one.part === null ? "not measured" : unseen ? unseenWords(one.part) : used(one.part.budget)),
+    h("p", { class: "what" }, one.part === null || ratio === Infinity || unseen ? " " : one.yardstick),
+    meter(unseen ? null : ratio),
+    h("p", { class: "size" }, one.part === null || unseen ? "" : `largest |Δ| ${size(one.part)}`),
   );
+}
+
+/** In place of "0×" where the verdict is unknown, which would read like a result. */
+function unseenWords(part: ErrorTerm): string {
+  return part.distance.compared === 0 ? "nothing compared" : "equal where compared";
 }
 
 /** From a thousandth to a thousand times its yardstick, on a logarithmic scale. */
@@ -193,13 +250,17 @@ function weight(output: Divergence): number {
 }
 
 function outputsTable(outputs: Divergence[]): HTMLElement {
-  const cell = (part: ErrorTerm | null): string => (part === null ? "not measured" : `${size(part)} · ${used(part.budget)}`);
+  const cell = (output: Divergence, part: ErrorTerm | null): string => {
+    if (part === null) return "not measured";
+    const unseen = output.verdict === "unknown" && (real(part.budget.ratio) === 0 || part.distance.compared === 0);
+    return unseen ? unseenWords(part) : `${size(part)} · ${used(part.budget)}`;
+  };
   const rows = outputs.slice(0, MOST_ROWS).map((output) => [
     h("span", {}, ...bothNames(output)),
     h("span", { class: `chip ${output.verdict}` }, output.verdict),
-    cell(output.intended_loss ?? output.rounding ?? output.translation),
-    cell(output.execution_reference),
-    cell(output.execution_candidate),
+    cell(output, output.intended_loss ?? output.rounding ?? output.translation),
+    cell(output, output.execution_reference),
+    cell(output, output.execution_candidate),
     h("span", { class: "words" }, output.reason),
   ]);
   return h(

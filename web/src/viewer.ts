@@ -3,20 +3,9 @@
 import { brief, h, name, table } from "./dom";
 import { size, used } from "./figures";
 import type { CloseUp, Report } from "./page_report";
-import type { Divergence, Finding, Verdict } from "./report";
-
-interface Listed {
-  id: string;
-  name: string;
-  verdict: Verdict;
-  reason: string;
-  reference: string | null;
-  candidate: string | null;
-  findings: number;
-  node: string | null;
-  cause: string | null;
-  modified: number;
-}
+import { comparedProfiles } from "./compared_profiles";
+import type { Divergence, Finding } from "./report";
+import { FILTERS, filterControls, passes, reportRows, trends, type Filters, type Listed } from "./report_list";
 
 type Draw = (report: Report, page: HTMLElement, load: (id: string) => Promise<CloseUp>, head: HTMLElement | null) => void;
 
@@ -53,7 +42,7 @@ export async function viewer(page: HTMLElement, draw: Draw): Promise<void> {
       if (two.length === 2) await compared(page, two as [string, string], listed);
       else if (one !== null) draw(await fetched(one), page, load, back());
       else if (only !== undefined) draw(await fetched(only.id), page, load, null);
-      else list(page, listed);
+      else list(page, listed, stated(query));
     } catch (error) {
       page.replaceChildren(h("p", { class: "empty", role: "alert" }, String(error instanceof Error ? error.message : error)));
     }
@@ -65,7 +54,7 @@ export async function viewer(page: HTMLElement, draw: Draw): Promise<void> {
   };
   const back = (): HTMLElement => h("button", { type: "button", class: "back", click: () => go("") }, "← All reports");
 
-  function list(box: HTMLElement, listed: Listed[]): void {
+  function list(box: HTMLElement, listed: Listed[], given: Filters): void {
     document.documentElement.removeAttribute("data-verdict");
     document.title = "isomorph";
     const chosen: string[] = [];
@@ -74,7 +63,7 @@ export async function viewer(page: HTMLElement, draw: Draw): Promise<void> {
     const inTime = (ids: string[]): string[] => [...ids].sort((a, b) => (written.get(a) ?? 0) - (written.get(b) ?? 0));
     const compare = h("button", { type: "button", disabled: true, click: () => go(`?compare=${inTime(chosen).map(encodeURIComponent).join(",")}`) }, "Compare two");
     const boxFor = (one: Listed): HTMLElement => {
-      const tick = h("input", { type: "checkbox", "aria-label": `Compare ${one.name}` });
+      const tick = h("input", { type: "checkbox", checked: chosen.includes(one.id), "aria-label": `Compare ${one.name}` });
       tick.addEventListener("change", () => {
         if (tick.checked) chosen.push(one.id);
         else chosen.splice(chosen.indexOf(one.id), 1);
@@ -82,19 +71,27 @@ export async function viewer(page: HTMLElement, draw: Draw): Promise<void> {
       });
       return tick;
     };
-    const rows = listed.map((one) => [
-      boxFor(one),
-      h("button", { type: "button", class: "link", click: () => go(`?report=${encodeURIComponent(one.id)}`) }, one.name),
-      h("span", { class: `chip ${one.verdict}` }, one.verdict),
-      h("span", {}, file(one.reference), h("span", { class: "dim" }, " → "), file(one.candidate)),
-      one.node === null ? one.reason : h("span", {}, brief(one.node), one.cause !== null && h("span", { class: "dim" }, ` ${one.cause}`)),
-      new Date(one.modified * 1000).toLocaleString(),
-    ]);
+    const read = (id: string): void => go(`?report=${encodeURIComponent(id)}`);
+    const count = h("span", { role: "status" });
+    const rows = h("div", {});
+    const show = (filters: Filters): void => {
+      const found = listed.filter((one) => passes(one, filters));
+      count.textContent = found.length === listed.length ? "" : `${found.length} of ${listed.length} reports`;
+      const over = trends(found, read);
+      rows.replaceChildren(reportRows(found, read, boxFor), ...(over === null ? [] : [over]));
+    };
+    show(given);
+    const filter = (filters: Filters): void => {
+      // Whoever comes back from a report finds the list as it was.
+      const search = new URLSearchParams(Object.entries(filters)).toString();
+      history.replaceState(null, "", search === "" ? "/" : `/?${search}`);
+      show(filters);
+    };
     box.replaceChildren(
       h("header", { id: "verdict" }, h("p", { class: "brand" }, "isomorph"), h("h1", {}, h("span", { class: "verdict" }, listed.length === 0 ? "No reports here" : `${listed.length} reports`))),
       listed.length === 0
         ? h("p", { class: "note" }, "Write one with: isomorph check REFERENCE CANDIDATE --format json -o report.json")
-        : h("div", {}, h("div", { class: "tools" }, compare, h("span", {}, "Tick two to see what changed.")), table(["", "report", "verdict", "models", "first finding", "written"], rows)),
+        : h("div", {}, filterControls(listed, given, filter), h("div", { class: "tools" }, compare, h("span", {}, "Tick two to see what changed."), count), rows),
     );
   }
 
@@ -108,14 +105,16 @@ export async function viewer(page: HTMLElement, draw: Draw): Promise<void> {
       back(),
       h("header", { id: "verdict" }, h("h1", {}, h("span", { class: "verdict" }, `${before.verdict} → ${after.verdict}`)), h("p", { class: "pair" }, name(label(ids[0])), h("span", { class: "arrow" }, "→"), name(label(ids[1]))), others(before, after)),
       h("section", { id: "findings" }, h("h2", {}, "Findings"), findings(before, after)),
+      comparedProfiles(before, after),
       h("section", { id: "outputs" }, h("h2", {}, "Outputs"), outputs(before, after)),
     );
   }
   await route();
 }
 
-function file(path: string | null): HTMLElement {
-  return h("span", { title: path ?? "" }, brief(path?.split(/[\\/]/).pop() ?? "–"));
+/** The filters that the address states. */
+function stated(query: URLSearchParams): Filters {
+  return Object.fromEntries(FILTERS.flatMap((name) => (query.get(name) ? [[name, query.get(name)]] : []))) as Filters;
 }
 
 /** A warning where the two reports are about other files. */

@@ -45,6 +45,10 @@ class GraphProfile:
     """What is left of the translation when everything before is right."""
     rounds: tuple[int | None, ...] = ()
     """The round, from 0, on which a node inside a body was looked at; null outside of bodies."""
+    run_budget: tuple[Number, ...] = ()
+    """What rounding explains of a run in another float type than the file's; empty otherwise."""
+    modules: tuple[str, ...] = ()
+    """The module of each node, as ``layers.2.norm``; empty where the exporter left none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

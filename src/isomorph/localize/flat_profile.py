@@ -26,6 +26,8 @@ class Row:
     translation: Number
     local: Number
     round: int | None = None
+    module: str = ""
+    run_budget: Number = None
 
 
 def rows(side: GraphProfile, other: GraphProfile | None = None) -> list[Row]:
@@ -43,6 +45,8 @@ def rows(side: GraphProfile, other: GraphProfile | None = None) -> list[Row]:
             counterpart=None if other is None or at is None else other.nodes[at],
             translation=(side.translation or empty)[place],
             local=(side.local or empty)[place],
+            module=side.modules[place] if side.modules else "",
+            run_budget=(side.run_budget or empty)[place],
         )
         for place, (name, at) in enumerate(zip(side.nodes, across, strict=True))
     ]
@@ -71,7 +75,10 @@ def with_bodies(outer: Sequence[Row], bodies: Mapping[str, Sequence[Row]]) -> li
     for row in outer:
         inner = bodies.get(row.node, ())
         # A row without sources inside the body reads the inputs of the body.
-        found += [replace(each, sources=each.sources or row.sources) for each in inner]
+        found += [
+            replace(each, sources=each.sources or row.sources, module=each.module or row.module)
+            for each in inner
+        ]
         read = {name for each in inner for name in each.sources}
         ends = [each.node for each in inner if each.node not in read]
         found.append(replace(row, sources=tuple(dict.fromkeys((*row.sources, *ends)))))
@@ -94,4 +101,11 @@ def profile(role: str, own: Sequence[Row], others: Sequence[Row] = ()) -> GraphP
         translation=tuple(row.translation for row in own),
         local=tuple(row.local for row in own),
         rounds=tuple(row.round for row in own),
+        run_budget=_where_measured([row.run_budget for row in own]),
+        modules=tuple(row.module for row in own),
     )
+
+
+def _where_measured(column: Sequence[Number]) -> tuple[Number, ...]:
+    """Return a column; empty where it has no number."""
+    return () if all(each is None for each in column) else tuple(column)

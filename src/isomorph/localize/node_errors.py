@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isomorph.core.batching import batches
 from isomorph.core.profile import GraphProfile, Number
+from isomorph.match.tensor_capture import TensorCapture
 from isomorph.measure.spread import threshold
 from isomorph.measure.tensor_details import short
 from isomorph.oracle.dtypes import numeric
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.localize.fault import Fault
     from isomorph.localize.fault_search import Search
-    from isomorph.match.tensor_capture import TensorCapture
 
 _BYTES_AT_A_TIME = 256 << 20
 _WIDEST = 8
@@ -37,6 +37,7 @@ class NodeErrors:
     tensors: tuple[str, ...] = field(init=False)
     _places: dict[str, int] = field(init=False)
     _measured: dict[str, dict[str, float]] = field(default_factory=dict)
+    _run_spread: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         nodes = self.capture.graph.nodes
@@ -52,6 +53,16 @@ class NodeErrors:
     def place(self, tensor: str) -> int | None:
         """Return the position of the node that computes a tensor; None for an input."""
         return self._places.get(tensor)
+
+    def explain_run(self, run_dtype: str) -> None:
+        """Draw the rounding of a run that computes in another float type than the file's."""
+        noise = self.capture.noise
+        if not run_dtype or noise is None or noise.run_dtype == run_dtype:
+            return
+        noise = replace(noise, run_time=True, run_dtype=run_dtype)
+        drawn = TensorCapture(self.capture.graph, self.capture.oracle, self.capture.feeds, noise)
+        drawn.compute()
+        self._run_spread = drawn.spread
 
     def execution(self, session: Session) -> None:
         """Compare the tensors of a run with the oracle's.
@@ -98,8 +109,8 @@ class NodeErrors:
     def _size(self, tensor: str) -> float:
         return self.capture.prints[tensor].rms
 
-    def _budget(self, tensor: str) -> Number:
-        spread = self.capture.spread.get(tensor)
+    def _budget(self, tensor: str, spreads: Mapping[str, float]) -> Number:
+        spread = spreads.get(tensor)
         if spread is None or not np.isfinite(spread):
             return None
         allowed = threshold(self.capture.prints[tensor].elements) * spread
@@ -116,14 +127,19 @@ class NodeErrors:
             tensors=self.tensors,
             sources=tuple(self._sources(place) for place in range(len(nodes))),
             execution=self._column("execution"),
-            budget=tuple(_rounded(self._budget(name)) if name else None for name in self.tensors),
+            budget=self._budgets(self.capture.spread),
+            run_budget=self._budgets(self._run_spread) if self._run_spread else (),
             counterpart=tuple(
                 other.place(pairs[name]) if other is not None and name in pairs else None
                 for name in self.tensors
             ),
             translation=self._column("translation"),
             local=self._column("local"),
+            modules=tuple((node.source and node.source.module) or "" for node in nodes),
         )
+
+    def _budgets(self, spreads: Mapping[str, float]) -> tuple[Number, ...]:
+        return tuple(_rounded(self._budget(name, spreads)) for name in self.tensors)
 
     def _column(self, column: str) -> tuple[Number, ...]:
         found = self._measured.get(column, {})

@@ -117,6 +117,7 @@ class ProfileBuilder:
                 why = "this session returns no tensors but its outputs"
                 self._skip(what, why)
                 return
+            columns.explain_run(evaluated.run_dtype)
             columns.execution(dequantized(session, evaluated.model.graph))
         except IsomorphError as error:
             self._skip(what, error.sentence)
@@ -129,7 +130,9 @@ class ProfileBuilder:
     def alone(self, evaluated: EvaluatedModel, depth: int = 0) -> list[Row]:
         """Return the rows of a single model, its run compared with its own oracle."""
         graph = evaluated.model.graph
-        noise = Noise(seed=evaluated.seed, rounding=True, run_time=True)
+        noise = Noise(
+            seed=evaluated.seed, rounding=True, run_time=True, run_dtype=evaluated.run_dtype
+        )
         capture = TensorCapture(
             graph, dequantized(evaluated.oracle(), graph), evaluated.feeds, noise
         )

@@ -132,4 +132,25 @@ def _summarized(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
         "findings": len(document["findings"]),
         "node": None if first is None else first["node"],
         "cause": None if first is None else first["cause"],
+        "causes": sorted({one["cause"] for one in document["findings"] if one["cause"]}),
+        "ratio": _worst_ratio(document),
     }
+
+
+def _worst_ratio(document: Mapping[str, Any]) -> float | str | None:
+    """The largest error by its budget, of the graphs or of the candidate's run, as JSON spells it.
+
+    None where no error was judged.
+    """
+    parts = [
+        part
+        for output in document["outputs"]
+        for part in (
+            output["intended_loss"] or output["rounding"] or output["translation"],
+            output["execution_candidate"],
+        )
+        if part is not None
+    ]
+    known = [ratio for part in parts if (ratio := part["budget"]["ratio"]) not in {None, "nan"}]
+    worst: float | str | None = max(known, key=float, default=None)
+    return worst

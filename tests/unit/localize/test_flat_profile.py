@@ -19,6 +19,7 @@ def side(role, *names, sources=None, **columns):
         sources=sources or ((), *((place,) for place in range(count - 1))),
         execution=tuple(float(place) for place in range(count)),
         budget=(1.0,) * count,
+        modules=tuple(f"layers.{place}" for place in range(count)),
         **columns,
     )
 
@@ -33,6 +34,7 @@ def pair():
     cand = side(
         "candidate", "p", "q",
         counterpart=(0, 2), translation=(0.1, 0.3), local=(0.0, 0.3), rounds=(None,) * 2,
+        run_budget=(0.2, None),
     )  # fmt: skip
     return ref, cand
 
@@ -44,6 +46,14 @@ def test_columns_become_rows_and_columns_again(pair):
     assert [row.sources for row in own] == [(), ("a",), ("b",)]
     assert profile("reference", own, others) == ref
     assert profile("candidate", others, own) == cand
+
+
+def test_a_node_of_a_body_without_a_module_is_in_that_of_the_node_that_holds_it():
+    outer = rows(replace(side("r", "loop"), modules=("encoder",)))
+    named = rows(replace(side("r", "loop/one"), modules=("encoder.inner",)))
+    unnamed = rows(replace(side("r", "loop/two"), modules=()))
+    found = with_bodies(outer, {"loop": [*named, *unnamed]})
+    assert [row.module for row in found] == ["encoder.inner", "encoder", "encoder"]
 
 
 def test_alone_a_side_has_no_counterparts():

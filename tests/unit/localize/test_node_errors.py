@@ -1,10 +1,13 @@
 """The error of each node, as it was run and as it was translated, and what arises at itself."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from chains import Session
 from faulty_graphs import OUTPUTS, X, captured, chain, matched
+from isomorph.core.model import Source
 from isomorph.localize.fault_chain import find_faults
 from isomorph.localize.fault_search import Search
 from isomorph.localize.node_errors import NodeErrors, value_at
@@ -27,6 +30,14 @@ def test_places_and_sources_are_those_of_the_nodes():
     assert (errors.place("lc"), errors.place("x")) == (2, None)
     assert profile.execution == (None,) * 5
     assert all(each is not None and 0 < each < 1e-5 for each in profile.budget)
+
+
+def test_the_module_of_a_node_is_kept():
+    errors = NodeErrors("reference", captured(chain("l")))
+    first, *rest = errors.capture.graph.nodes
+    named = replace(first, source=Source(module="encoder.norm"))
+    errors.capture.graph = replace(errors.capture.graph, nodes=(named, *rest))
+    assert errors.profile().modules == ("encoder.norm", "", "", "", "")
 
 
 class Rounded(Session):
@@ -87,3 +98,34 @@ def test_one_tensor_is_computed_with_others_substituted():
     capture = captured(chain("l"), noise=False)
     found = value_at(capture, "lc", {"lb": np.zeros_like(X)})
     assert np.allclose(found, np.sin(X))
+
+
+class Narrow(Session):
+    """Rounding in bfloat16 moves every tensor 65536 times as far as in float32."""
+
+    def run(self, feeds, fetch, *, noise=None):
+        found = super().run(feeds, fetch, noise=noise)
+        if noise is None or noise.run_dtype != "bfloat16":
+            return found
+        right = super().run(feeds, fetch)
+        return {name: right[name] + 65536 * (found[name] - right[name]) for name in fetch}
+
+
+def test_a_run_in_another_type_has_a_budget_of_its_own():
+    errors = NodeErrors("candidate", captured(chain("l")))
+    errors.capture.oracle = Narrow(errors.capture.graph)
+    before = errors.profile()
+    assert before.run_budget == ()
+    errors.explain_run("bfloat16")
+    after = errors.profile()
+    assert after.budget == before.budget, "tensors are matched by the rounding of their own types"
+    for declared, run in zip(after.budget, after.run_budget, strict=True):
+        assert run == pytest.approx(65536 * declared, rel=0.01)
+
+
+@pytest.mark.parametrize("run_dtype", ["", "bfloat16"])
+def test_no_second_budget_is_drawn_without_need(run_dtype):
+    errors = NodeErrors("candidate", captured(chain("l")))
+    errors.capture.noise = replace(errors.capture.noise, run_dtype=run_dtype)
+    errors.explain_run(run_dtype)
+    assert errors.profile().run_budget == ()
