@@ -127,10 +127,12 @@ def test_a_torch_file_gives_the_line_that_installs_torch(base, tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_the_demo_names_torch_as_missing(base, tmp_path):
-    done = _isomorph(base, tmp_path, "demo")
-    assert done.returncode == 2
-    assert "pip install 'isomorph[torch]'" in done.stderr
+def test_the_demo_converts_with_onnx_alone_and_names_torch(base, tmp_path):
+    done = _isomorph(base, tmp_path, "demo", "--keep", "kept")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.index("EQUIVALENT") < done.stdout.index("DIVERGENT")
+    assert "pip install 'isomorph[torch]'" in done.stdout
+    assert (tmp_path / "kept" / "altered.html").is_file()
 
 
 def test_doctor_lists_what_is_installed_and_what_is_missing(base, tmp_path):
