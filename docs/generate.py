@@ -89,10 +89,18 @@ def _api() -> str:
 
 def _function(name: str, value: object) -> list[str]:
     signature = inspect.signature(value)  # type: ignore[arg-type]
-    words = [f"    {each}," for each in map(str, signature.parameters.values())]
+    words = [f"    {each}," for key, each in signature.parameters.items() if key != "self"]
     returns = f" -> {signature.return_annotation}" if signature.return_annotation else ""
     shown = ["```python", f"{name}(", *words, f"){returns}", "```"]
-    return [f"## {name}", "", *shown, "", inspect.getdoc(value) or "", ""]
+    return [f"## {name}", "", *shown, "", _docstring(value), ""]
+
+
+def _docstring(value: object) -> str:
+    """The docstring, with its examples as blocks of code."""
+    paragraphs = (inspect.getdoc(value) or "").split("\n\n")
+    return "\n\n".join(
+        f"```python\n{each}\n```" if each.startswith(">>>") else each for each in paragraphs
+    )
 
 
 def _noun(name: str, value: type) -> list[str]:
@@ -107,6 +115,10 @@ def _noun(name: str, value: type) -> list[str]:
             meaning = f" {described.get(field.name, '')} |" if described else ""
             lines.append(f"| `{field.name}` | `{kind}` |{meaning}")
         lines.append("")
+    for member, method in inspect.getmembers(value, inspect.isfunction):
+        if dataclasses.is_dataclass(value) and not member.startswith("_"):
+            lines += ["#" + line if line.startswith("## ") else line
+                      for line in _function(f"{name}.{member}", method)]  # fmt: skip
     return lines
 
 

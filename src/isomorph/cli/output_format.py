@@ -5,16 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from isomorph.core import report_formats
+
 TERMINAL = "terminal"
-BY_SUFFIX = {
-    ".html": "html",
-    ".htm": "html",
-    ".json": "json",
-    ".xml": "junit",
-    ".sarif": "sarif",
-    ".md": "markdown",
-    ".csv": "csv",
-}
+BY_SUFFIX = {**report_formats.BY_SUFFIX, ".csv": "csv"}
 
 
 def format_of(stated: str | None, output: Path | None, known: Sequence[str] | None = None) -> str:
