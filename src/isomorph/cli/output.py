@@ -40,6 +40,16 @@ def show_report(report: Report, reporter: Reporter, output: Path | None) -> None
     _append_to_environment_file(report, reporter)
 
 
+def write_result(text: str, output: Path | None, headline: str = "") -> None:
+    """Write to the terminal; or to a file, and on the terminal what it says and where it is."""
+    from isomorph.core.escaping import printable
+
+    write(text, output)
+    if output is not None:
+        place = f"written to {printable(str(output))}"
+        write(f"{printable(headline)}\n{place}" if headline else place, None)
+
+
 def show_verdict(report: Report, output: Path) -> None:
     """One line on the terminal for a report that went to a file."""
     from isomorph.core.escaping import printable

@@ -84,6 +84,8 @@ def run(
         if target is not None or code != 0 or len(pairs) == 1 or reporter.name != "terminal":
             show_report(report, reporter, target)
         save_contradiction(report)
+    if output is not None:
+        lines.append(f"written to {printable(str(output))}")
     if output is not None or reporter.name == "terminal":
         write("\n".join(["", *lines]), None)
     return next(code for code in _BY_SEVERITY if code in codes)
