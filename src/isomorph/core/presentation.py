@@ -58,9 +58,9 @@ class PresentableReport:
         ``isomorph.load_report`` reads it from a file, and its JSON Schema is printed by
         ``isomorph explain --schema report``.
 
-        >>> import json
-        >>> json.loads(isomorph.check("network.onnx", "altered.onnx").to_json())["verdict"]
-        'divergent'
+        >>> report = isomorph.check("network.onnx", "altered.onnx")
+        >>> '"verdict": "divergent"' in report.to_json()
+        True
         """
         return _renderer().rendered(self, "json")
 

@@ -16,7 +16,7 @@ WIDTH, HEIGHT = 860, 190
 LEFT, RIGHT, TOP, BOTTOM = 56, 10, 26, 24
 _INNER = WIDTH - LEFT - RIGHT
 _SERIES = (
-    # Told apart by their dashes as well, and readable on a light and on a dark ground.
+    # Distinguished by their dashes as well, and readable on a light and on a dark ground.
     ("translation", "translation (oracle against oracle)", "#e8590c", ""),
     ("execution", "run against its own oracle", "#1c7ed6", "6 3"),
     ("budget", "rounding budget of the run", "#868e96", "2 3"),

@@ -31,11 +31,11 @@ def demo(tmp_path_factory):
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 def test_the_example_shows_what_happens(example, demo, monkeypatch):
     monkeypatch.chdir(demo)
-    said = []
+    messages = []
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-    failed, tried = runner.run(example, out=said.append)
+    failed, tried = runner.run(example, out=messages.append)
     assert tried
-    assert not failed, "".join(said)
+    assert not failed, "".join(messages)
 
 
 def test_the_verbs_and_the_report_have_examples():
