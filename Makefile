@@ -3,7 +3,13 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
+PIP_INSTALL := -m pip --disable-pip-version-check install --quiet -c constraints.txt
+PIP := $(BIN)/python $(PIP_INSTALL)
+
+# The demo needs PyTorch and ONNX alone, a tenth of what the tests need: an environment of its own,
+# unless everything is installed already.
+DEMO_VENV := $(if $(wildcard $(STAMP)),$(VENV),.demo-venv)
+DIST_VENV := .dist-venv
 
 # Tools that other models are converted with; isomorph checks what they write.
 CONVERTERS := ai-edge-quantizer litert-torch litert-converter jax2onnx onnxsim onnxslim polygraphy
@@ -25,12 +31,12 @@ PYTEST_PLUGINS_OFF := -p no:anyio
 # Tests start hundreds of processes, and each would compile every module of src/ anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-quick test-fast test-other-cpu lint bench bench-all bench-packages fuzz-verdicts web web-check clean
+.PHONY: demo dist test test-quick test-fast test-other-cpu lint bench bench-all bench-packages fuzz-verdicts web web-check clean
 .DELETE_ON_ERROR:
 
-demo: $(STAMP)
+demo: $(DEMO_VENV)/.installed
 	rm -rf demo
-	$(BIN)/isomorph demo --keep demo
+	$(DEMO_VENV)/bin/isomorph demo --keep demo
 
 # Two test processes share two cores: threads of their own would only wait for each other.
 test: $(STAMP)
@@ -68,6 +74,13 @@ test-other-cpu: $(STAMP)
 	  $(BIN)/python -m pytest $(PYTEST_PLUGINS_OFF) -q $(ONEDNN_TESTS); done
 	ONEDNN_MAX_CPU_ISA=AVX OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
 	  $(BIN)/python -m pytest $(PYTEST_PLUGINS_OFF) -q $(OPENVINO_TESTS)
+
+# The wheel is built from the source distribution, so both are whole; then it is used where nothing
+# else is installed.
+dist: $(DIST_VENV)/.installed
+	rm -rf dist
+	$(DIST_VENV)/bin/python -m build --outdir dist
+	PYTHON=$(PYTHON) .ci/test-wheel dist/*.whl
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -115,14 +128,27 @@ web/node_modules/.installed: web/package-lock.json
 
 clean:
 	rm -rf web/node_modules web/dist
-	rm -rf $(VENV) .base-venv build dist demo benchmarks/results src/*.egg-info
+	rm -rf $(VENV) .demo-venv $(DIST_VENV) .base-venv build dist demo benchmarks/results src/*.egg-info
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The exact version of torch comes first: a range would pull in gigabytes of CUDA libraries.
+TORCH := torch==$$(sed -n 's/^torch==//p' constraints.txt)
+
+.demo-venv/.installed: pyproject.toml constraints.txt
+	@echo "Installing PyTorch, ONNX and ONNX Runtime into .demo-venv (1 GB); the demo follows"
+	test -x .demo-venv/bin/python || $(PYTHON) -m venv .demo-venv
+	.demo-venv/bin/python $(PIP_INSTALL) --no-compile $(TORCH) -e '.[torch]'
+	touch $@
+
+$(DIST_VENV)/.installed: pyproject.toml
+	test -x $(DIST_VENV)/bin/python || $(PYTHON) -m venv $(DIST_VENV)
+	$(DIST_VENV)/bin/python -m pip --disable-pip-version-check install --quiet build
+	touch $@
+
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) torch==$$(sed -n 's/^torch==//p' constraints.txt)
+	$(PIP) $(TORCH)
 	$(PIP) -e '.[all,dev]' $(CONVERTERS)
 	$(PIP) --no-deps $(ALONE) $(REAL_MODELS)
 	touch $@

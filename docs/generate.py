@@ -1,7 +1,7 @@
 """Writes the files that follow from the source.
 
-docs/causes/*.md, docs/codes.md, docs/api.md, the JSON Schemas of the report and the repair, and
-web/src/report.ts.
+docs/causes/*.md, docs/codes.md, docs/agents.md, docs/api.md, the JSON Schemas of the report, the
+repair, isomorph.toml and sweep.toml, and web/src/report.ts.
 
 `python docs/generate.py` writes them; a test compares the files with what this would write.
 """
@@ -16,16 +16,21 @@ from pathlib import Path
 
 import isomorph
 from isomorph import registry
+from isomorph.cli.app import command
+from isomorph.cli.parameters import Option, parameters_of
 from isomorph.core.repair import SCHEMA as REPAIR_SCHEMA
 from isomorph.core.report import SCHEMA, Report
 from isomorph.diagnose.explain import codes, explain
 from isomorph.reporters._schema import field_docs, json_schema
 from isomorph.reporters._typescript import typescript
+from isomorph.reporters.agents_guide import agents_guide
 from isomorph.reporters.repair_document import RepairDocument
+from isomorph.store.settings_schemas import project_schema, sweep_schema
 from isomorph.testing import assert_equivalent
 
 HERE = Path(__file__).resolve().parent
 REPORTERS = HERE.parent / "src" / "isomorph" / "reporters"
+STORE = HERE.parent / "src" / "isomorph" / "store"
 
 
 def pages() -> Iterator[tuple[Path, str]]:
@@ -36,9 +41,32 @@ def pages() -> Iterator[tuple[Path, str]]:
         yield HERE / "causes" / f"{name}.md", _cause(name)
     yield HERE / "codes.md", _codes()
     yield HERE / "api.md", _api()
+    yield HERE / "agents.md", agents_guide()
     yield REPORTERS / "report.schema.json", _schema(Report, SCHEMA)
     yield REPORTERS / "repair.schema.json", _schema(RepairDocument, REPAIR_SCHEMA)
+    meanings = _option_meanings()
+    for name, described in (("isomorph", project_schema), ("sweep", sweep_schema)):
+        text = json.dumps(described(meanings), indent=2) + "\n"
+        yield STORE / f"{name}.toml.schema.json", text
     yield HERE.parent / "web" / "src" / "report.ts", typescript(Report, RepairDocument)
+
+
+def _option_meanings() -> dict[str, str]:
+    """What each option of a pair means: as in Python, else the help of the command line."""
+    helps = {
+        parameter.declared.sets or parameter.name: parameter.declared.help
+        for parameter in parameters_of(command("check"))
+        if isinstance(parameter.declared, Option)
+    }
+    options = isomorph.CheckOptions, isomorph.RuntimeOptions, isomorph.Limits
+    fields = {name: text for each in options for name, text in _field_texts(each).items()}
+    others = {
+        "reference": "The model to trust.",
+        "candidate": "The model to check; without it, the reference alone is checked.",
+        "runtime": fields["name"],
+        "environments": "Check the pair once in each of these.",
+    }
+    return {name: text.replace("``", "`") for name, text in {**helps, **fields, **others}.items()}
 
 
 def _schema(document: type, name: str) -> str:
@@ -89,10 +117,18 @@ def _api() -> str:
 
 def _function(name: str, value: object) -> list[str]:
     signature = inspect.signature(value)  # type: ignore[arg-type]
-    words = [f"    {each}," for each in map(str, signature.parameters.values())]
+    words = [f"    {each}," for key, each in signature.parameters.items() if key != "self"]
     returns = f" -> {signature.return_annotation}" if signature.return_annotation else ""
     shown = ["```python", f"{name}(", *words, f"){returns}", "```"]
-    return [f"## {name}", "", *shown, "", inspect.getdoc(value) or "", ""]
+    return [f"## {name}", "", *shown, "", _docstring(value), ""]
+
+
+def _docstring(value: object) -> str:
+    """The docstring, with its examples as blocks of code."""
+    paragraphs = (inspect.getdoc(value) or "").split("\n\n")
+    return "\n\n".join(
+        f"```python\n{each}\n```" if each.startswith(">>>") else each for each in paragraphs
+    )
 
 
 def _noun(name: str, value: type) -> list[str]:
@@ -107,6 +143,10 @@ def _noun(name: str, value: type) -> list[str]:
             meaning = f" {described.get(field.name, '')} |" if described else ""
             lines.append(f"| `{field.name}` | `{kind}` |{meaning}")
         lines.append("")
+    for member, method in inspect.getmembers(value, inspect.isfunction):
+        if dataclasses.is_dataclass(value) and not member.startswith("_"):
+            lines += ["#" + line if line.startswith("## ") else line
+                      for line in _function(f"{name}.{member}", method)]  # fmt: skip
     return lines
 
 

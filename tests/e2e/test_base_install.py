@@ -16,7 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 ROOT = Path(__file__).parents[2]
 HOME = ROOT / ".base-venv"
-PARTS = ("pyproject.toml", "constraints.txt", "README.md", "LICENSE", "src/isomorph")
+PARTS = ("pyproject.toml", "constraints.txt", "README.md", "LICENSE", "src")
 
 
 def _digest(*parts):
@@ -99,6 +99,22 @@ def test_no_framework_is_there(base, tmp_path):
         assert f"No module named '{module}'" in probe.stderr
 
 
+def test_the_package_holds_every_file_of_the_source(base, tmp_path):
+    """The page, the schemas, the codes: what is no module is easily left out of a wheel."""
+    where = "import isomorph; print(isomorph.__path__[0])"
+    done = subprocess.run(
+        [base, "-I", "-c", where], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    installed = Path(done.stdout.strip())
+    assert installed.parent.name == "site-packages"
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "src"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    names = [name.removeprefix("src/") for name in listed.split("\0") if name]
+    assert "isomorph/web/page.html" in names
+    assert not [name for name in names if not (installed.parent / name).is_file()]
+
+
 def test_an_onnx_pair_is_checked(base, tmp_path):
     _save(tmp_path / "a.onnx", 1.0)
     _save(tmp_path / "b.onnx", 1.0)
@@ -127,10 +143,12 @@ def test_a_torch_file_gives_the_line_that_installs_torch(base, tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_the_demo_names_torch_as_missing(base, tmp_path):
-    done = _isomorph(base, tmp_path, "demo")
-    assert done.returncode == 2
-    assert "pip install 'isomorph[torch]'" in done.stderr
+def test_the_demo_converts_with_onnx_alone_and_names_torch(base, tmp_path):
+    done = _isomorph(base, tmp_path, "demo", "--keep", "kept")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.index("EQUIVALENT") < done.stdout.index("DIVERGENT")
+    assert "pip install 'isomorph[torch]'" in done.stdout
+    assert (tmp_path / "kept" / "altered.html").is_file()
 
 
 def test_doctor_lists_what_is_installed_and_what_is_missing(base, tmp_path):

@@ -30,6 +30,7 @@ def test_the_public_names_are_exactly_these():
         "fix",
         "inspect",
         "lint",
+        "load_report",
         "op",
         "prove",
         "ranges",

@@ -8,6 +8,7 @@ from isomorph.api.extract import extract
 from isomorph.api.fix import fix
 from isomorph.api.inspect import diff, inspect
 from isomorph.api.lint import lint
+from isomorph.api.load_report import load_report
 from isomorph.api.options import (
     CheckOptions,
     ConvertOptions,
@@ -37,6 +38,7 @@ __all__ = [
     "fix",
     "inspect",
     "lint",
+    "load_report",
     "prove",
     "ranges",
     "routes",

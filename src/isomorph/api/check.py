@@ -40,16 +40,38 @@ def check(
 ) -> Report:
     """Are these two models the same function?
 
-    ``reference`` and ``candidate`` are paths, ``module:factory`` words or live models; the
-    reference may be a file of recorded outputs. Without a candidate, the model is compared with
-    its own float64 oracle. ``inputs`` is a file, or arrays by input name. ``dims`` binds dynamic
-    axes, and ``budget`` replaces the derived budget of an output, or of all.
+    >>> report = isomorph.check("network.onnx", "altered.onnx")
+    >>> report.verdict
+    <Verdict.DIVERGENT: 'divergent'>
+    >>> finding = report.findings[0]
+    >>> finding.node, finding.cause
+    ('block3.first', 'weight')
 
-    ``data`` is a test set instead of inputs: a folder of files of arrays, or one file with a
-    leading axis of samples. Each of them is judged, and those not clearly the same are examined.
+    The arguments that are stated most often:
 
-    ``trust`` allows files and factories that run code. ``options`` has everything else; any
-    of its fields, and the fields of its runtime and limits, can be given as a keyword instead.
+    - ``reference``: the model to trust; a path, ``module:factory``, or a live model. A file of
+      recorded outputs can take its place.
+    - ``candidate``: the model to check. Without it, the model is compared with its own float64
+      oracle.
+    - ``inputs``: a file, or arrays by input name. Without them, inputs are generated.
+    - ``data``: a test set instead of inputs: a folder of files of arrays, or one file with a
+      leading axis of samples. Each of them is judged, and those not clearly the same are examined.
+    - ``dims``: sizes of dynamic axes by name.
+    - ``budget``: an absolute budget instead of the derived one, for all outputs or by output.
+    - ``seed``: of every random choice.
+    - ``trust``: allow files and factories that run code when they are opened.
+    - ``in_process``: no worker processes, for debugging only.
+    - ``progress``: called with a phase and a detail.
+
+    Everything else is a field of ``options``, a ``CheckOptions``, for several checks alike. For one
+    call, any of its fields, and those of its runtime and limits, can be a keyword, which takes
+    precedence:
+
+    >>> options = isomorph.CheckOptions(quick=True)
+    >>> isomorph.check("network.onnx", "faithful.onnx", options=options).verdict.value
+    'equivalent'
+    >>> isomorph.check("network.onnx", "faithful.onnx", quick=True, timeout=60).exit_code
+    0
     """
     from isomorph.checking.interrupt import report_interrupted_load
     from isomorph.core.cost import START, metered, phase

@@ -29,8 +29,9 @@ COMMANDS: Mapping[str, str] = {
     "report": "Show a report again: as a page, as text, for another tool.",
     "view": "Look at reports in the browser; of a folder, compare any two.",
     "explain": "What a cause or a code means, and what to do about it.",
+    "completion": "Print a script that completes commands, options and files in a shell.",
     "doctor": "What is installed, does it work, what to install for what is missing.",
-    "demo": "Export a network twice, once with a fault; check both.",
+    "demo": "Convert a network twice, once with a fault; check both.",
 }
 """The commands in the order of the help, each with the first sentence of its docstring, so that
 the help imports none of them."""

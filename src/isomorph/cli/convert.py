@@ -15,6 +15,8 @@ from isomorph.cli.option_groups import (
 )
 from isomorph.cli.parameters import Argument, Option
 
+FORMATS = ("terminal", "json")
+
 
 def convert(
     source: Annotated[
@@ -29,7 +31,13 @@ def convert(
     plan: Annotated[bool, Option("--plan", help="Only show the routes, the best first.")] = False,
     input_flags: InputFlags,
     load_flags: ConvertLoadFlags,
-    format: options.Format = "terminal",  # noqa: A002 - the word on the command line
+    format: Annotated[  # noqa: A002 - the word on the command line
+        str | None, Option("--format", help="terminal or json: how to describe what was done.")
+    ] = None,
+    report: Annotated[
+        Path | None,
+        Option("--report", metavar="FILE", help="Write that to this file; .json is JSON."),
+    ] = None,
     debug: options.Debug = False,
 ) -> int:
     """Convert by the best route there is; every hop is proven.
@@ -40,14 +48,17 @@ def convert(
     could, or it could not be judged, 4 refused. Nothing is written that is not proven.
     """
     from isomorph import api
-    from isomorph.cli.output import write
+    from isomorph.cli.output import write, write_result
+    from isomorph.cli.output_format import format_of
     from isomorph.cli.progress import Progress
     from isomorph.core.escaping import printable
     from isomorph.reporters.conversion_text import lines, route_lines
     from isomorph.reporters.json import as_json
     from isomorph.reporters.textwrap import wrapped
+    from isomorph.store.targets import check_target
 
-    options.require_choice("--format", format, ("terminal", "json"))
+    format = format_of(format, report, FORMATS)  # noqa: A001 - the word on the command line
+    check_target(report, source)
     if plan:
         found = api.routes(
             source,
@@ -62,8 +73,9 @@ def convert(
     with Progress() as progress:
         conversion = api.convert(source, target, progress=progress, **stated)
     if format == "json":
-        write(as_json(conversion), None)
+        text = as_json(conversion)
     else:
         shown = (printable(line, limit=2000) for line in lines(conversion))
-        write("\n".join(wrapped(shown)), None)
+        text = "\n".join(shown if report is not None else wrapped(shown))
+    write_result(text, report, next(lines(conversion)))
     return conversion.exit_code

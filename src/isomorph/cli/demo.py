@@ -1,15 +1,18 @@
-"""``isomorph demo``: one network, two exports, one of them wrong."""
+"""``isomorph demo``: one network, two conversions, one of them wrong."""
 
 from __future__ import annotations
 
 import tempfile
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from isomorph.cli import options
 from isomorph.cli.parameters import Option
 from isomorph.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from isomorph.core.demo import DemoFiles
 
 NOT_AS_EXPECTED = 70
 USUAL_TOLERANCE = 1e-3
@@ -21,27 +24,54 @@ def demo(
     keep: Annotated[
         Path | None, Option("--keep", help="Keep the models and reports in this new folder.")
     ] = None,
+    onnx: Annotated[
+        bool, Option("--onnx", help="Convert an ONNX network, even if PyTorch is installed.")
+    ] = False,
     debug: options.Debug = False,
 ) -> int:
-    """Export a network twice, once with a fault; check both.
+    """Convert a network twice, once with a fault; check both.
+
+    With PyTorch installed, a PyTorch network is exported to ONNX; without it, ONNX Runtime's
+    optimizer folds an ONNX network.
 
     Exit codes: 0 the answers are as they should be, 70 they are not.
     """
+    from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
-    from isomorph.frameworks.pytorch.demo import write_demo
 
+    from_torch = _has_torch() and not onnx
     with _place(keep) as name:
         folder = Path(name)
         with Progress() as progress:
-            progress("exporting the network", "PyTorch to ONNX, twice")
-            files = write_demo(folder)
-        right = _check_export(
-            "A faithful export", files.reference, files.faithful, folder, "equivalent", page=False
-        )
-        wrong = _check_export(f"An export with one fault: {files.change}",
-                     files.reference, files.altered, folder, "divergent",
-                     page=keep is not None)  # fmt: skip
+            progress("converting a network", "twice, once with a fault")
+            files = _written(folder, from_torch=from_torch)
+        write(f"{files.made_by}, twice", None)
+        right = _check_conversion(
+            "A faithful conversion", files.reference, files.faithful, folder, "equivalent",
+            page=False,
+        )  # fmt: skip
+        wrong = _check_conversion(
+            f"A conversion with one fault: {files.change}", files.reference, files.altered, folder,
+            "divergent", page=keep is not None,
+        )  # fmt: skip
+    if not (from_torch or onnx):
+        write("With PyTorch (pip install 'isomorph[torch]'), the demo exports a network of "
+              "PyTorch's.", None)  # fmt: skip
     return 0 if right and wrong else NOT_AS_EXPECTED
+
+
+def _has_torch() -> bool:
+    from importlib.util import find_spec
+
+    return all(find_spec(name) is not None for name in ("torch", "onnxscript"))
+
+
+def _written(folder: Path, *, from_torch: bool) -> DemoFiles:
+    if from_torch:
+        from isomorph.frameworks.pytorch.demo import write_demo
+    else:
+        from isomorph.frameworks.onnx.demo import write_demo
+    return write_demo(folder)
 
 
 def _place(keep: Path | None) -> AbstractContextManager[str | Path]:
@@ -59,10 +89,10 @@ def _place(keep: Path | None) -> AbstractContextManager[str | Path]:
     return nullcontext(keep)
 
 
-def _check_export(
+def _check_conversion(
     title: str, reference: Path, candidate: Path, folder: Path, expected: str, *, page: bool
 ) -> bool:
-    """Check one export through the API, as any program would; whether the answer is right."""
+    """Check one conversion through the API, as any program would; whether the answer is right."""
     from isomorph import api, registry
     from isomorph.cli.output import show_report, write
     from isomorph.cli.progress import Progress

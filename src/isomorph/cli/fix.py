@@ -12,6 +12,8 @@ from isomorph.cli.parameters import Argument, Option
 if TYPE_CHECKING:
     from isomorph.core.repair import Repair
 
+FORMATS = ("terminal", "json")
+
 
 def fix(
     reference: Annotated[
@@ -35,12 +37,12 @@ def fix(
         Option("--output", "-o", metavar="FIXED", help="Write the verified repair to this file."),
     ] = None,
     diff: Annotated[bool, Option("--diff", help="Show every single edit.")] = False,
-    format_: Annotated[
-        str, Option("--format", metavar="text|json", help="How to describe what was done.")
-    ] = "text",
+    format: Annotated[  # noqa: A002 - the word on the command line
+        str | None, Option("--format", help="terminal or json: how to describe what was done.")
+    ] = None,
     report: Annotated[
         Path | None,
-        Option("--report", metavar="FILE", help="Write that there instead of on the terminal."),
+        Option("--report", metavar="FILE", help="Write that to this file; .json is JSON."),
     ] = None,
     repair_flags: RepairFlags,
     input_flags: InputFlags,
@@ -56,24 +58,26 @@ def fix(
     2 wrong use or unreadable model, 3 unknown, 4 refused.
     """
     from isomorph import api
-    from isomorph.cli.output import write
+    from isomorph.cli.output import write_result
+    from isomorph.cli.output_format import format_of
     from isomorph.cli.progress import Progress
-    from isomorph.core.errors import UsageError
+    from isomorph.reporters.repair_text import lines
+    from isomorph.store.targets import check_target
 
-    if format_ not in {"text", "json"}:
-        raise UsageError(
-            "UNKNOWN_FORMAT", f"fix has no format {format_!r}", fix="--format text or json"
-        )
+    usual = "terminal" if format == "text" else format  # as it was called in earlier scripts
+    format = format_of(usual, report, FORMATS)  # noqa: A001 - the word on the command line
+    check_target(report, reference, candidate)
     stated = options_of(repair_flags, input_flags, pair_flags, load_flags)
     with Progress() as progress:
         repair = api.fix(reference, candidate, output=output, progress=progress, **stated)
-    if format_ == "json":
+    headline = next(lines(repair))
+    if format == "json":
         from isomorph.reporters.json import as_json
         from isomorph.reporters.repair_document import document
 
-        write(as_json(document(repair)), report)
+        write_result(as_json(document(repair)), report, headline)
     else:
-        write(_text(repair, diff=diff, wrap=report is None), report)
+        write_result(_text(repair, diff=diff, wrap=report is None), report, headline)
     return repair.exit_code
 
 

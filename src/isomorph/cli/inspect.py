@@ -8,6 +8,8 @@ from isomorph.cli import options
 from isomorph.cli.parameters import Argument, Option
 from isomorph.core.errors import UsageError
 
+FORMATS = ("terminal", "json")
+
 
 def inspect(
     model: options.ModelWord,
@@ -20,7 +22,9 @@ def inspect(
     trust: options.Trust = False,
     state: options.State = None,
     in_process: options.InProcess = False,
-    format: options.Format = "terminal",  # noqa: A002 - the word on the command line
+    format: Annotated[  # noqa: A002 - the word on the command line
+        str | None, Option("--format", help="terminal or json.")
+    ] = None,
     output: options.Output = None,
     debug: options.Debug = False,
 ) -> int:
@@ -30,25 +34,24 @@ def inspect(
     compute is for check.
     """
     from isomorph import api
-    from isomorph.cli.output import write
+    from isomorph.cli.output import write_result
+    from isomorph.cli.output_format import format_of
     from isomorph.reporters import diff_text, model_text
     from isomorph.store.targets import check_target
 
-    if format not in ("terminal", "json"):
-        raise UsageError("UNKNOWN_NAME", f"a model cannot be shown as {format!r}",
-                         why="known: json, terminal")  # fmt: skip
+    format = format_of(format, output, FORMATS)  # noqa: A001 - the word on the command line
     check_target(output, model, other, state)
     if other is not None:
         if nodes:
             raise UsageError("BAD_OPTION", "--nodes lists the nodes of one model, not of two")
         found = api.diff(model, other, trust=trust, in_process=in_process, state=state)
         text = diff_text.as_document(found) if format == "json" else diff_text.as_text(found)
-        write(text, output)
+        write_result(text, output)
         return 0
     described = api.inspect(model, trust=trust, in_process=in_process, state=state)
     if format == "json":
         text = model_text.as_document(described)
     else:
         text = model_text.as_text(described, nodes=nodes)
-    write(text, output)
+    write_result(text, output)
     return 0

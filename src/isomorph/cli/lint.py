@@ -27,8 +27,8 @@ def lint(
     trust: options.Trust = False,
     state: options.State = None,
     format: Annotated[  # noqa: A002 - the word on the command line
-        str, Option("--format", help="terminal, json, sarif or github.")
-    ] = "terminal",
+        str | None, Option("--format", help="terminal, json, sarif or github.")
+    ] = None,
     output: options.Output = None,
     debug: options.Debug = False,
 ) -> int:
@@ -42,7 +42,8 @@ def lint(
     import json
 
     from isomorph import api
-    from isomorph.cli.output import write
+    from isomorph.cli.output import write_result
+    from isomorph.cli.output_format import format_of
     from isomorph.cli.progress import Progress
     from isomorph.core.escaping import printable
     from isomorph.reporters import lint_formats
@@ -50,7 +51,7 @@ def lint(
     from isomorph.reporters.textwrap import wrapped
     from isomorph.store.targets import check_target
 
-    options.require_choice("--format", format, FORMATS)
+    format = format_of(format, output, FORMATS)  # noqa: A001 - the word on the command line
     check_target(output, model, inputs)
     with Progress() as progress:
         found = api.lint(
@@ -74,5 +75,6 @@ def lint(
         rendered = lint_formats.github(found) if annotated else lint_formats.lines(found)
         shown = (printable(line, limit=2000) for line in rendered)
         text = "\n".join(shown if annotated or output is not None else wrapped(shown))
-    write(text, output)
+    *_, headline = lint_formats.lines(found)
+    write_result(text, output, headline)
     return found.exit_code

@@ -281,7 +281,6 @@ Timeout = Annotated[
         parse=seconds,
     ),
 ]
-Format = Annotated[str, Option("--format", help="terminal, html, json, junit, sarif, …")]
 ReportFormat = Annotated[
     str | None,
     Option("--format", help="html, json, junit, sarif, …; without it, by the output's suffix."),

@@ -26,17 +26,28 @@ _PLAIN = str.maketrans(
 
 def show_report(report: Report, reporter: Reporter, output: Path | None) -> None:
     """Write the report: in color on a terminal that supports it, as plain text to a file."""
-    from isomorph.core.protocols import FilesReporter, StyledReporter
+    from isomorph.core.protocols import StyledReporter
 
     if output is None and isinstance(reporter, StyledReporter) and use_color():
         write(reporter.render_styled(report), None)
-    elif output is not None and isinstance(reporter, FilesReporter):
-        # overlay.json becomes overlay.reference.json and overlay.candidate.json.
-        for word, text in reporter.render_files(report).items():
-            write(text, output.with_name(f"{output.stem}.{word}{output.suffix}"))
+    elif output is not None:
+        from isomorph.reporters.documents import report_files
+
+        for path, text in report_files(report, reporter, output).items():
+            write(text, path)
     else:
-        write(reporter.render(report), output)
+        write(reporter.render(report), None)
     _append_to_environment_file(report, reporter)
+
+
+def write_result(text: str, output: Path | None, headline: str = "") -> None:
+    """Write to the terminal; or to a file, and on the terminal what it says and where it is."""
+    from isomorph.core.escaping import printable
+
+    write(text, output)
+    if output is not None:
+        place = f"written to {printable(str(output))}"
+        write(f"{printable(headline)}\n{place}" if headline else place, None)
 
 
 def show_verdict(report: Report, output: Path) -> None:

@@ -87,6 +87,8 @@ def run(
         if target is not None or shown or reporter.name != "terminal":
             show_report(report, reporter, target)
         save_contradiction(report)
+    if output is not None:
+        lines.append(f"written to {printable(str(output))}")
     if output is not None or reporter.name == "terminal":
         write("\n".join(lines if quiet else ["", *lines]), None)
     return next(code for code in _BY_SEVERITY if code in codes)

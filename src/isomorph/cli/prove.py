@@ -32,7 +32,7 @@ def prove(
     4 refused.
     """
     from isomorph import api, registry
-    from isomorph.cli.output import refuse_page_on_terminal, write
+    from isomorph.cli.output import refuse_page_on_terminal, write_result
     from isomorph.cli.output_format import format_of
     from isomorph.cli.progress import Progress
     from isomorph.core.escaping import printable
@@ -42,9 +42,7 @@ def prove(
     from isomorph.reporters.textwrap import wrapped
     from isomorph.store.targets import check_target
 
-    format = options.require_choice(  # noqa: A001 - the word on the command line
-        "--format", format_of(format, output, FORMATS), FORMATS
-    )
+    format = format_of(format, output, FORMATS)  # noqa: A001 - the word on the command line
     if format == "html":
         refuse_page_on_terminal(registry.reporter(format), output)
     check_target(output, reference, candidate, input_flags.inputs, load_flags.state)
@@ -62,5 +60,5 @@ def prove(
     else:
         shown = (printable(line, limit=2000) for line in lines(found))
         text = "\n".join(shown if output is not None else wrapped(shown))
-    write(text, output)
+    write_result(text, output, next(lines(found)))
     return found.exit_code

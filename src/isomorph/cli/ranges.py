@@ -43,7 +43,7 @@ def ranges(
     from dataclasses import replace
 
     from isomorph import api
-    from isomorph.cli.output import write
+    from isomorph.cli.output import write_result
     from isomorph.cli.output_format import format_of
     from isomorph.cli.progress import Progress
     from isomorph.reporters import ranges_text
@@ -51,9 +51,7 @@ def ranges(
     from isomorph.store.input_files import write_arrays
     from isomorph.store.targets import check_target, refuse_overwriting
 
-    format = options.require_choice(  # noqa: A001 - the word on the command line
-        "--format", format_of(format, output, FORMATS), FORMATS
-    )
+    format = format_of(format, output, FORMATS)  # noqa: A001 - the word on the command line
     check_target(output, model, data, input_flags.inputs)
     refuse_overwriting(overflow, model, input_flags.inputs, load_flags.state)
     with Progress() as progress:
@@ -76,5 +74,5 @@ def ranges(
         text = ranges_text.as_markdown(found, everything=everything)
     else:
         text = ranges_text.as_text(found, everything=everything)
-    write(text, output)
+    write_result(text, output, ranges_text.headline(found))
     return found.exit_code

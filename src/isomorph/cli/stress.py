@@ -22,11 +22,15 @@ def stress(
     pair_flags: PairFlags,
     load_flags: LoadFlags,
     format: Annotated[  # noqa: A002 - the word on the command line
-        str, Option("--format", help="terminal or json.")
-    ] = "terminal",
+        str | None, Option("--format", help="terminal or json.")
+    ] = None,
     output: Annotated[
         Path | None,
         Option("--output", "-o", metavar="FILE", help="Write the input that was found (.npz)."),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        Option("--report", metavar="FILE", help="Write the rest to this file; .json is JSON."),
     ] = None,
     debug: options.Debug = False,
 ) -> int:
@@ -39,14 +43,16 @@ def stress(
     from dataclasses import replace
 
     from isomorph import api
-    from isomorph.cli.output import write
+    from isomorph.cli.output import write_result
+    from isomorph.cli.output_format import format_of
     from isomorph.cli.progress import Progress
     from isomorph.reporters import stress_text
     from isomorph.reporters.json import as_json
-    from isomorph.store.targets import refuse_overwriting
+    from isomorph.store.targets import check_target, refuse_overwriting
 
-    options.require_choice("--format", format, FORMATS)
+    format = format_of(format, report, FORMATS)  # noqa: A001 - the word on the command line
     refuse_overwriting(output, reference, candidate, input_flags.inputs, load_flags.state)
+    check_target(report, reference, candidate)
     with Progress() as progress:
         found = api.stress(
             reference,
@@ -58,5 +64,7 @@ def stress(
             **options_of(input_flags, pair_flags, load_flags),
         )
     bare = replace(found, inputs={})
-    write(as_json(bare) if format == "json" else stress_text.as_text(found), None)
+    text = stress_text.as_text(found)
+    written = as_json(bare) if format == "json" else text
+    write_result(written, report, text.partition("\n")[0])
     return found.exit_code

@@ -58,15 +58,13 @@ def sweep(
     Exit codes: the worst of the cells (70, 2, 4, 1, 3, 0); 130 interrupted.
     """
     from isomorph import api
-    from isomorph.cli.output import write
+    from isomorph.cli.output import write, write_result
     from isomorph.cli.output_format import format_of
     from isomorph.core.escaping import printable
     from isomorph.store.targets import check_target
     from isomorph.sweeping.cell_selection import chosen_cells, planned
 
-    format = options.require_choice(  # noqa: A001 - the word on the command line
-        "--format", format_of(format, output, FORMATS), FORMATS
-    )
+    format = format_of(format, output, FORMATS)  # noqa: A001 - the word on the command line
     for each in again or ():
         options.require_choice("--again", each, AGAIN)
     if export is not None and export.suffix not in _EXPORTS:
@@ -88,7 +86,8 @@ def sweep(
     if export is not None:
         write(_rendered(found, {".json": "json", ".csv": "csv"}.get(export.suffix, "markdown")),
               export)  # fmt: skip
-    write(_rendered(found, format), output)
+    headline = _rendered(found, "terminal").partition("\n")[0]
+    write_result(_rendered(found, format), output, headline)
     return found.exit_code
 
 

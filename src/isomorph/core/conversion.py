@@ -10,6 +10,7 @@ from typing import Protocol, runtime_checkable
 from isomorph.core.cpu import CpuScope
 from isomorph.core.divergence import Verdict
 from isomorph.core.model import TensorSpec
+from isomorph.core.presentation import short
 from isomorph.core.report import ModelSummary, Report, Skipped
 
 SCHEMA = "isomorph.conversion/2"
@@ -209,6 +210,12 @@ class Conversion:
     elapsed: float = 0.0
     version: str = ""
     schema: str = SCHEMA
+
+    def __repr__(self) -> str:
+        """The verdict of the last hop, and what was written."""
+        made = self.output or f"{self.target} (nothing written)"
+        route = f"{self.source.location} → {made}"
+        return short("Conversion", f"{self.verdict}: {route}; {self.reason}")
 
     @property
     def exit_code(self) -> int:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from isomorph.core.presentation import short
+
 Dimension = int | str | None
 """A size, the name of a dynamic axis, or None where nothing is known."""
 
@@ -178,3 +180,10 @@ class Model:
     load_facts: Mapping[LoadFact, str] = field(default_factory=dict)
     native: Any = None
     file_stamp: tuple[int, ...] | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        """What it is and how large."""
+        nodes, constants = len(self.graph.nodes), len(self.graph.constants)
+        return short(
+            "Model", f"{self.framework} {self.location}: {nodes} nodes, {constants} constants"
+        )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from isomorph.core.constraints import Count
+from isomorph.core.presentation import short
 
 SCHEMA = "isomorph.proof/1"
 
@@ -152,6 +153,14 @@ class Proof:
     seconds: float = 0.0
     version: str = ""
     schema: str = SCHEMA
+
+    def __repr__(self) -> str:
+        """How many outputs and nodes are proven."""
+        outputs = sum(each.standing is Standing.PROVEN for each in self.outputs)
+        proven, nodes = self.proven_nodes
+        found = f"{outputs} of {len(self.outputs)} outputs and {proven} of {nodes} nodes proven"
+        pair = f"{self.reference} → {self.candidate}"
+        return short("Proof", f"{pair}: {found} ({self.shape_words})")
 
     @property
     def whole(self) -> bool:

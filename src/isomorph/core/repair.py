@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from isomorph.core.divergence import Verdict
 from isomorph.core.patch import Patch
+from isomorph.core.presentation import short
 from isomorph.core.report import Finding
 
 SCHEMA = "isomorph.repair/1"
@@ -119,6 +120,13 @@ class Repair:
     notes: tuple[str, ...] = ()
     seed: int = 0
     elapsed: float = 0.0
+
+    def __repr__(self) -> str:
+        """Whether it holds, how much was patched, and where the result lies."""
+        word = "repaired" if self.repaired else "not repaired"
+        patches = f"{len(self.applied)} patch{'' if len(self.applied) == 1 else 'es'}"
+        place = f", written to {self.output}" if self.output else ""
+        return short("Repair", f"{word}, {self.verdict}: {patches}{place}; {self.reason}")
 
     @property
     def exit_code(self) -> int:

@@ -18,6 +18,7 @@ from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import BUG
 from isomorph.core.messages.statement import Statement
 from isomorph.core.model import Model, Source
+from isomorph.core.presentation import PresentableReport, short
 from isomorph.core.profile import ErrorProfile
 from isomorph.core.proof import Proof
 from isomorph.core.quantized_tensor import QuantizedTensor
@@ -137,6 +138,12 @@ class Finding:
     faults: tuple[FaultRecord, ...] = ()
     """The located faults of the node; empty where it was not found by localization."""
 
+    def __repr__(self) -> str:
+        """The code, the node and the cause; the rest is in the fields."""
+        where = f"at {self.node}" if self.node else ""
+        cause = f"(cause {self.cause}, {self.status})" if self.cause else f"({self.status})"
+        return short("Finding", str(self.rank), self.code, where, cause)
+
     def fact(self, key: Fact) -> Any:  # noqa: ANN401
         """One piece of the evidence; None where the finding has none."""
         return self.evidence.get(key)
@@ -240,7 +247,7 @@ class NotRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Report(PresentableReport):
     """The verdict of a check and everything that it is based on."""
 
     verdict: Verdict
@@ -296,6 +303,12 @@ class Report:
     schema: str = SCHEMA
     revision: PositiveCount = REVISION
     """Of the names of fields; a report without it is of revision 1."""
+
+    def __repr__(self) -> str:
+        """The headline, the models and the first finding."""
+        models = " → ".join(model.location for model in self.models)
+        first = f"; {self.findings[0]!r}" if self.findings else ""
+        return short("Report", f"{self.headline}: {models}{first}" if models else self.headline)
 
     def __post_init__(self) -> None:
         """Refuse a passing verdict whose coverage is not complete."""

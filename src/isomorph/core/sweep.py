@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from isomorph.core.presentation import short
+
 SCHEMA = "isomorph.sweep/1"
 
 
@@ -100,6 +102,11 @@ class Sweep:
     interrupted: bool = False
     version: str = ""
     schema: str = SCHEMA
+
+    def __repr__(self) -> str:
+        """How many cells have which answer."""
+        counts = ", ".join(f"{count} {word}" for word, count in self.counted().items())
+        return short("Sweep", f"{self.file}: {len(self.cells)} cells: {counts}")
 
     def counted(self) -> dict[str, int]:
         """How many cells have each verdict, or none yet."""

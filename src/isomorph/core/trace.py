@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from isomorph.core.presentation import short
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -95,6 +97,13 @@ class Trace:
 
     environment: Environment
     tensors: Arrays
+
+    def __repr__(self) -> str:
+        """How many tensors, of which run; not their values."""
+        first = ", ".join(list(self.tensors)[:3])
+        more = ", …" if len(self.tensors) > 3 else ""
+        run = f"{self.environment.runtime} {self.environment.version}".strip()
+        return short("Trace", f"{run}: {len(self.tensors)} tensors: {first}{more}")
 
 
 def flatten(name: str, value: Value) -> dict[str, Any]:

@@ -32,7 +32,11 @@ def as_json(value: Any, *, compact: bool = False) -> str:  # noqa: ANN401
 
 def schema(document: str = "report") -> dict[str, Any]:
     """The JSON Schema that every rendered report (or ``repair``) satisfies."""
-    named = f"{document}.schema.json"
-    text = files("isomorph.reporters").joinpath(named).read_text(encoding="utf-8")
-    loaded: dict[str, Any] = json.loads(text)
+    loaded: dict[str, Any] = json.loads(schema_text(document))
     return loaded
+
+
+def schema_text(document: str) -> str:
+    """The JSON Schema as it ships."""
+    named = f"{document}.schema.json"
+    return files("isomorph.reporters").joinpath(named).read_text(encoding="utf-8")

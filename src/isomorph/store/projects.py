@@ -3,85 +3,77 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from isomorph.core.baseline import FILE
-from isomorph.core.budgets import is_budget
 from isomorph.core.errors import UsageError
 from isomorph.core.project import NamedPair, Project
 from isomorph.store import toml
+from isomorph.store.value_kinds import (
+    ValueKind,
+    budget,
+    either,
+    flag,
+    list_of,
+    number,
+    table_of,
+    text,
+    whole,
+)
 
 NAMES = ("isomorph.toml", "pyproject.toml")
 PATHS = ("reference", "candidate", "inputs", "data", "state")
 """The options of a pair that are paths."""
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
+_NAMES = table_of(text("a name"), "a table of names")
 
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_flag(value: object) -> bool:
-    return isinstance(value, bool)
-
-
-def _table_of(kind: Callable[[object], bool]) -> Callable[[object], bool]:
-    return lambda value: isinstance(value, dict) and all(map(kind, value.values()))
-
-
-def _list_of(kind: Callable[[object], bool]) -> Callable[[object], bool]:
-    return lambda value: isinstance(value, list) and all(map(kind, value))
-
-
-_KINDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
-    "reference": (_is_text, "a path or package.module:factory"),
-    "candidate": (_is_text, "a path or package.module:factory"),
-    "inputs": (_is_text, "a path"),
-    "data": (_is_text, "a path"),
-    "metric": (_is_text, "package.module:function"),
-    "state": (_is_text, "a path"),
-    "runtime": (
-        lambda value: _is_text(value) or _table_of(_is_text)(value),
+OPTIONS: Mapping[str, ValueKind] = {
+    "reference": text("a path or package.module:factory"),
+    "candidate": text("a path or package.module:factory"),
+    "inputs": text("a path"),
+    "data": text("a path"),
+    "metric": text("package.module:function"),
+    "state": text("a path"),
+    "runtime": either(
+        text("a name"),
+        table_of(text("a name"), "names by side"),
         "a name, or a table with reference and candidate",
     ),
-    "settings": (_table_of(_is_text), "a table of strings"),
-    "dims": (_table_of(_is_whole), "a table of whole numbers"),
-    "budget": (
-        lambda value: is_budget(value) or _table_of(is_budget)(value),
+    "settings": table_of(text("a value"), "a table of strings"),
+    "dims": table_of(whole("a size"), "a table of whole numbers"),
+    "budget": either(
+        budget("a number"),
+        table_of(budget("a number"), "numbers by output"),
         "a number, 0 or more, or a table of such numbers by output",
     ),
-    "layouts": (_table_of(_list_of(_is_whole)), "a table of lists of axes"),
-    "bind_inputs": (_table_of(_is_text), "a table of names"),
-    "bind_outputs": (_table_of(_is_text), "a table of names"),
-    "seed": (_is_whole, "a whole number"),
-    "decode": (_is_whole, "a number of tokens"),
-    "caches": (_table_of(_is_text), "a table of names"),
-    "strict": (_is_flag, "true or false"),
-    "only_given": (_is_flag, "true or false"),
-    "translation_only": (_is_flag, "true or false"),
-    "trust": (_is_flag, "true or false"),
-    "quick": (_is_flag, "true or false"),
-    "prove": (_is_flag, "true or false"),
-    "locate": (_is_flag, "true or false"),
-    "memory": (_is_whole, "a number of bytes"),
-    "timeout": (_is_number, "a number of seconds"),
-    "environments": (_list_of(_is_text), "a list of names from [environments]"),
+    "layouts": table_of(list_of(whole("an axis"), "axes"), "a table of lists of axes"),
+    "bind_inputs": _NAMES,
+    "bind_outputs": _NAMES,
+    "seed": whole("a whole number"),
+    "decode": whole("a number of tokens"),
+    "caches": _NAMES,
+    "strict": flag(),
+    "only_given": flag(),
+    "translation_only": flag(),
+    "trust": flag(),
+    "quick": flag(),
+    "prove": flag(),
+    "locate": flag(),
+    "memory": whole("a number of bytes"),
+    "timeout": number("a number of seconds"),
+    "environments": list_of(text("a name"), "a list of names from [environments]"),
 }
-_OF_ENVIRONMENT = ("runtime", "settings")
+"""The options of a pair."""
+OF_ENVIRONMENT = ("runtime", "settings")
+"""Those that an environment may have."""
 
 
 def option_names() -> tuple[str, ...]:
     """All keys that a pair may have."""
-    return tuple(_KINDS)
+    return tuple(OPTIONS)
 
 
 def find_project(start: Path) -> Project | None:
@@ -108,7 +100,7 @@ def read_project(path: Path) -> Project | None:
         document, ["pairs", "environments", "baseline"], file=path, where="top level"
     )
     environments = {
-        name: checked_options(table, _OF_ENVIRONMENT, path, f"environments.{name}")
+        name: checked_options(table, OF_ENVIRONMENT, path, f"environments.{name}")
         for name, table in _tables(document, "environments", path).items()
     }
     pairs = tuple(
@@ -117,7 +109,7 @@ def read_project(path: Path) -> Project | None:
         for pair in _pairs(name, table, environments, path)
     )
     baseline = document.get("baseline", FILE)
-    if not _is_text(baseline):
+    if not isinstance(baseline, str):
         raise toml.wrong_type("baseline", baseline, "a path", file=path, where="top level")
     return Project(file=str(path), baseline=str(path.parent / baseline), pairs=pairs)
 
@@ -140,9 +132,9 @@ def checked_options(
         raise toml.wrong_type(where, table, "a table", file=file, where=where)
     toml.refuse_unknown(table, known, file=file, where=where)
     for key, value in table.items():
-        fits, expected = _KINDS[key]
-        if not fits(value):
-            raise toml.wrong_type(key, value, expected, file=file, where=where)
+        kind = OPTIONS[key]
+        if not kind.fits(value):
+            raise toml.wrong_type(key, value, kind.expected, file=file, where=where)
     return dict(table)
 
 
@@ -150,7 +142,7 @@ def _pairs(
     name: str, table: object, environments: Mapping[str, dict[str, Any]], file: Path
 ) -> list[NamedPair]:
     where = f"pairs.{name}"
-    options = checked_options(table, tuple(_KINDS), file, where)
+    options = checked_options(table, tuple(OPTIONS), file, where)
     named = options.pop("environments", None)
     for key in PATHS:
         if key in options:

@@ -18,14 +18,18 @@ from isomorph.store.projects import PATHS, checked_options, option_names
 
 NAME = "sweep.toml"
 _STEM = "{stem}"
-_KEYS = ("store", "verb", "seeds", "models", "environments", "shards", "include", "exclude")
-_PARTS = ("model", "environment", "shard")
+KEYS = ("store", "verb", "seeds", "models", "environments", "shards", "include", "exclude")
+PARTS = ("model", "environment", "shard")
+"""The parts of the name of a cell."""
+OF_MODEL = tuple(each for each in option_names() if each not in ("environments", "seed"))
+OF_ENVIRONMENT = tuple(each for each in option_names() if each not in PATHS)
+OF_SHARD = ("data", "inputs")
 
 
 def read_sweep(path: Path) -> SweepPlan:
     """The cells of a file; every mistake names the file and the table."""
     document = toml.read(path)
-    toml.refuse_unknown(document, _KEYS, file=path, where="top level")
+    toml.refuse_unknown(document, KEYS, file=path, where="top level")
     store = document.get("store", "sweep-results")
     if not isinstance(store, str) or not store:
         raise toml.wrong_type("store", store, "a folder", file=path, where="top level")
@@ -51,12 +55,11 @@ def read_sweep(path: Path) -> SweepPlan:
 
 def _cells(document: Mapping[str, Any], verb: Verb, file: Path) -> Iterator[Cell]:
     environments = {
-        name: checked_options(table, tuple(each for each in option_names() if each not in PATHS),
-                              file, f"environments.{name}")
+        name: checked_options(table, OF_ENVIRONMENT, file, f"environments.{name}")
         for name, table in _tables(document, "environments", file).items()
-    } or {"usual": {}}  # fmt: skip
+    } or {"usual": {}}
     shards = {
-        name: _located(checked_options(table, ("data", "inputs"), file, f"shards.{name}"), file)
+        name: _located(checked_options(table, OF_SHARD, file, f"shards.{name}"), file)
         for name, table in _tables(document, "shards", file).items()
     } or {"": {}}
     seeds = _seeds(document, file)
@@ -87,8 +90,7 @@ def _cells(document: Mapping[str, Any], verb: Verb, file: Path) -> Iterator[Cell
 def _models(name: str, table: object, file: Path) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
     """The pair of a table, or one pair for each file that a pattern names."""
     where = f"models.{name}"
-    known = tuple(each for each in option_names() if each not in ("environments", "seed"))
-    options = checked_options(table, known, file, where)
+    options = checked_options(table, OF_MODEL, file, where)
     words = options.pop("reference", None), options.pop("candidate", None)
     if None in words:
         raise toml.wrong_type("reference or candidate", None, "a path", file=file, where=where)
@@ -158,7 +160,7 @@ def _patterns(document: Mapping[str, Any], key: str, file: Path) -> list[Mapping
     for each in found:
         if not isinstance(each, dict) or not each:
             raise toml.wrong_type(key, each, "a table", file=file, where=key)
-        toml.refuse_unknown(each, _PARTS, file=file, where=key)
+        toml.refuse_unknown(each, PARTS, file=file, where=key)
         if not all(isinstance(word, str) for word in each.values()):
             raise toml.wrong_type(key, each, "patterns as strings", file=file, where=key)
     return found

@@ -1,4 +1,4 @@
-"""Reports with every field filled, to be rendered."""
+"""Reports with every field filled."""
 
 from report_fixtures import (  # noqa: F401
     divergence,

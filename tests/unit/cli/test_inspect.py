@@ -83,7 +83,7 @@ def test_inspect_as_json_is_the_whole_description(inspected, capsys):
 
 def test_inspect_knows_its_formats(inspected, capsys):
     assert main(["inspect", "net.onnx", "--format", "xml"]) == 2
-    assert "error[UNKNOWN_NAME]" in capsys.readouterr().err
+    assert "error[UNKNOWN_FORMAT]" in capsys.readouterr().err
 
 
 def test_run_shows_the_figures_of_each_tensor(monkeypatch, capsys):

@@ -5,7 +5,13 @@ from pathlib import Path
 import pytest
 
 from isomorph import registry
-from isomorph.cli.output import encodable, refuse_page_on_terminal, use_color, write
+from isomorph.cli.output import (
+    encodable,
+    refuse_page_on_terminal,
+    show_report,
+    use_color,
+    write,
+)
 from isomorph.core.errors import RefusedError, RuntimeFailedError, UsageError
 from isomorph.store.targets import check_target
 
@@ -75,6 +81,37 @@ def test_no_color_without_a_terminal_or_against_a_wish(monkeypatch):
     assert use_color()
     monkeypatch.setenv("NO_COLOR", "1")
     assert not use_color()
+
+
+@pytest.mark.parametrize(
+    ("variables", "colored"),
+    [
+        ({"TERM": "xterm"}, True),
+        ({"TERM": "xterm", "NO_COLOR": ""}, True),
+        ({"TERM": "xterm", "NO_COLOR": "1"}, False),
+        ({"TERM": "xterm", "NO_COLOR": "0"}, False),
+        ({"TERM": "dumb"}, False),
+    ],
+)
+def test_a_report_on_a_terminal_has_colors_unless_no_color_is_set(
+    report, monkeypatch, capsys, variables, colored
+):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    show_report(report, registry.reporter("terminal"), None)
+    shown = capsys.readouterr().out
+    assert ("\x1b[" in shown) == colored
+    assert "DIVERGENT" in shown
+
+
+def test_a_file_has_no_colors(report, monkeypatch, tmp_path):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    show_report(report, registry.reporter("terminal"), tmp_path / "r.txt")
+    assert "\x1b" not in (tmp_path / "r.txt").read_text()
 
 
 @pytest.mark.parametrize(("name", "terminal", "refused"), [("html", True, True),

@@ -4,21 +4,40 @@ from pathlib import Path
 
 import pytest
 
+from isomorph import registry
 from isomorph.cli.output_format import format_of
+from isomorph.core.errors import UsageError
+
+REPORTS = registry.names("reporters")
 
 
 @pytest.mark.parametrize(
     ("stated", "output", "known", "expected"),
     [
-        (None, None, None, "terminal"),
-        (None, "page.HTML", None, "html"),
-        (None, "r.xml", None, "junit"),
-        (None, "notes.txt", None, "terminal"),
-        ("sarif", "r.json", None, "sarif"),
-        (None, "r.sarif", ("terminal", "json"), "terminal"),
+        (None, None, REPORTS, "terminal"),
+        (None, "page.HTML", REPORTS, "html"),
+        (None, "r.xml", REPORTS, "junit"),
+        (None, "notes.txt", REPORTS, "terminal"),
+        (None, "notes", ("terminal", "json"), "terminal"),
+        ("sarif", "r.json", REPORTS, "sarif"),
         (None, "r.json", ("terminal", "json"), "json"),
         (None, "rows.csv", ("csv",), "csv"),
     ],
 )
 def test_a_stated_format_comes_first(stated, output, known, expected):
     assert format_of(stated, None if output is None else Path(output), known) == expected
+
+
+@pytest.mark.parametrize(
+    ("stated", "output", "fix"),
+    [
+        ("jsn", None, "did you mean 'json'?"),
+        (None, "page.html", "--format terminal, or another suffix"),
+        (None, "rows.csv", "--format terminal, or another suffix"),
+    ],
+)
+def test_a_format_of_other_commands_is_refused(stated, output, fix):
+    with pytest.raises(UsageError) as caught:
+        format_of(stated, None if output is None else Path(output), ("terminal", "json"))
+    assert caught.value.code == "UNKNOWN_FORMAT"
+    assert (caught.value.why, caught.value.fix) == ("one of: terminal, json", fix)

@@ -9,26 +9,14 @@ import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from isomorph.core.demo import WRONG_EPSILON, DemoFiles
 from isomorph.core.lazy import require
 
 NEEDED_FOR = "isomorph demo"
 BLOCKS = 6
-WRONG_EPSILON = 1e-4
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DemoFiles:
-    """The model as PyTorch saved it, two exports of it, and what was done to the second."""
-
-    reference: Path
-    faithful: Path
-    altered: Path
-    node: str
-    change: str
 
 
 def write_demo(folder: Path) -> DemoFiles:
@@ -51,7 +39,12 @@ def write_demo(folder: Path) -> DemoFiles:
     node, change = _alter(onnx, model)
     onnx.save(model, altered)
     return DemoFiles(
-        reference=reference, faithful=faithful, altered=altered, node=node, change=change
+        reference=reference,
+        faithful=faithful,
+        altered=altered,
+        node=node,
+        change=change,
+        made_by="PyTorch, exported to ONNX by torch.onnx",
     )
 
 
