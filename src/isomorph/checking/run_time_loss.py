@@ -12,7 +12,6 @@ from isomorph.checking.verdict import Outcome
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus
-from isomorph.core.trace import Environment
 from isomorph.match.packed_readers import packed_readers
 from isomorph.measure.budget_check import judge
 from isomorph.measure.precision import QUANTIZED_OPS, lower_precision
@@ -24,7 +23,6 @@ from isomorph.measure.run_time_quantizers import (
     run_time_quantizers,
 )
 from isomorph.measure.spread import FALSE_ALARM
-from isomorph.sessions.model_handle import completed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -100,8 +98,7 @@ def _in_float(candidate: EvaluatedModel, outputs: Sequence[str]) -> Mapping[str,
     handle = candidate.handle
     if handle is None or _LEVEL not in registry.runtime(handle.runtime).settings:
         return None
-    settings = completed(handle.runtime, {**handle.settings, _LEVEL: "0"})
-    asked = Environment(runtime=handle.runtime, isolation=handle.host.isolation, settings=settings)
+    asked = handle.environment_with({**handle.settings, _LEVEL: "0"})
     try:
         session = handle.host.open(handle.model, asked)
         found = session.run(candidate.feeds, list(outputs))

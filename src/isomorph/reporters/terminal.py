@@ -154,7 +154,10 @@ def _opset(opset: Mapping[str, int]) -> Iterator[str]:
 
 
 def _environment(environment: Environment) -> str:
-    parts = [f"{environment.runtime} {environment.version}".strip(), environment.device]
+    parts = [f"{environment.runtime} {environment.version}".strip()]
+    if environment.interpreter:
+        parts.append(f"Python {environment.facts.get('python', '')} {environment.interpreter}")
+    parts.append(environment.device)
     parts.append(environment.precision)
     if environment.threads is not None:
         parts.append(counted(environment.threads, "thread"))

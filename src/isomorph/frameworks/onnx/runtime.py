@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.cutting import unfed_inputs
-from isomorph.core.errors import UsageError
+from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.execution import (
     LOG_LINES,
     OPTIMIZERS_THAT_RAN,
@@ -20,6 +20,7 @@ from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.frameworks.onnx.ort_settings import DEFAULTS
 
 if TYPE_CHECKING:
+    from isomorph.core.execution import OpensElsewhere
     from isomorph.core.model import Model
     from isomorph.core.trace import Arrays, Value
     from isomorph.frameworks.onnx.cut import Slice
@@ -78,6 +79,17 @@ class OnnxRuntime:
         settings = settings_of(environment.settings, environment.threads, ort)
         if not settings.custom_ops:
             refuse_unknown(model.native.outline, file=model.location)
+        return OnnxSession(model=model, environment=environment, settings=settings, ort=ort)
+
+    def open_elsewhere(
+        self, model: Model, environment: Environment, elsewhere: OpensElsewhere
+    ) -> OnnxSession:
+        """The same with the ONNX Runtime of another environment, which needs NumPy beside."""
+        from isomorph.frameworks.onnx.ort_elsewhere import OrtElsewhere
+        from isomorph.frameworks.onnx.ort_settings import settings_of
+
+        ort = OrtElsewhere(elsewhere)
+        settings = settings_of(environment.settings, environment.threads, ort)
         return OnnxSession(model=model, environment=environment, settings=settings, ort=ort)
 
 
@@ -196,6 +208,8 @@ class OnnxSession:
         given = {name: fed(self._ort, value) for name, value in feeds.items()}
         try:
             return fetched(self._ort, opening.session, given, fetch)
+        except IsomorphError:
+            raise  # the process of another environment has died
         except Exception as error:
             raise running_failed(error, file=self._model.location) from error
 
