@@ -133,3 +133,23 @@ class StartsInterpreter(Protocol):
     ) -> Session:
         """As ``open``, in the environment of ``environment.interpreter``."""
         ...
+
+
+@runtime_checkable
+class InstalledFrom(Protocol):
+    """The ability of a runtime to name the packages whose releases can be compared."""
+
+    packages: Mapping[str, str]
+    """The module to import, by the name of the package in an index."""
+
+
+@runtime_checkable
+class WritesProgram(Protocol):
+    """The ability of a runtime to write a program that runs a model without isomorph."""
+
+    def program(self, model: str, settings: Mapping[str, str]) -> str:
+        """Python source that runs the file ``model`` on each ``inputs*.npz`` beside it.
+
+        It keeps the outputs there, and compares them with those that another release left.
+        """
+        ...

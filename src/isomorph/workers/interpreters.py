@@ -44,6 +44,14 @@ sys.stdout.write("\\n{_MARK}" + json.dumps(found) + "\\n")
 """
 
 
+_PACKAGES = """
+import json, sys
+from importlib.metadata import distributions
+found = {str(each.metadata["Name"]).lower(): each.version for each in distributions()}
+print(json.dumps({**found, "python": ".".join(map(str, sys.version_info[:3]))}))
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interpreter:
     """A Python executable that can run a worker."""
@@ -53,14 +61,34 @@ class Interpreter:
     numpy: str
 
 
+def python_version(path: str) -> str:
+    """The version of the Python that an executable is, with or without NumPy: ``3.11``."""
+    return ".".join(str(part) for part in _checked(path)["version"][:2])
+
+
 def find_interpreter(place: str) -> Interpreter:
     """The interpreter of a virtual environment's folder, an executable, or ``python:3.12``."""
-    return examined(_executable(place))
+    return examined(find_executable(place))
 
 
 @cache
 def examined(path: str) -> Interpreter:
     """What an executable says about itself; an error where no worker can run in it."""
+    found = _checked(path)
+    if not found["numpy"]:
+        raise UsageError(
+            "ENVIRONMENT_LACKS_PACKAGE",
+            "the environment of this interpreter has no NumPy that can be imported:",
+            file=path,
+            why=found["why"] or None,
+            fix=f"{path} -m pip install numpy",
+        )
+    version = ".".join(str(part) for part in found["version"])
+    return Interpreter(path=path, version=version, numpy=found["numpy"])
+
+
+def _checked(path: str) -> dict[str, Any]:
+    """What an executable says about itself, if it is a Python that workers can use."""
     found = _answer(path)
     version = ".".join(str(part) for part in found["version"])
     if tuple(found["version"]) < OLDEST:
@@ -72,15 +100,26 @@ def examined(path: str) -> Interpreter:
             fix="make an environment with a later Python; 3.10 has releases of ONNX Runtime from "
             "1.12, of PyTorch from 1.11 and of TensorFlow from 2.8",
         )
-    if not found["numpy"]:
-        raise UsageError(
-            "ENVIRONMENT_LACKS_PACKAGE",
-            "the environment of this interpreter has no NumPy that can be imported:",
-            file=path,
-            why=found["why"] or None,
-            fix=f"{path} -m pip install numpy",
-        )
-    return Interpreter(path=path, version=version, numpy=found["numpy"])
+    return found
+
+
+@cache
+def installed_packages(path: str) -> Mapping[str, str]:
+    """The version of every package that an interpreter's environment holds."""
+    ended = subprocess.run(
+        [path, "-c", _PACKAGES],
+        capture_output=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        timeout=_SECONDS,
+        cwd="/",
+        env=variables_elsewhere(os.environ),
+    )
+    try:
+        found: dict[str, str] = json.loads(ended.stdout.decode("utf-8", "replace"))
+    except ValueError as error:
+        raise _no_python(path, f"it ended with exit code {ended.returncode}") from error
+    return found
 
 
 def variables_elsewhere(variables: Mapping[str, str]) -> dict[str, str]:
@@ -98,7 +137,8 @@ def lacks_package(package: str, path: str, *, needed_for: str) -> IsomorphError:
     )
 
 
-def _executable(place: str) -> str:
+def find_executable(place: str) -> str:
+    """The path of the executable that the word names; it is not started."""
     command = _COMMAND.fullmatch(place)
     if command is not None:
         found = shutil.which(f"python{command[1]}")

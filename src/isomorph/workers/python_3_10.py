@@ -25,7 +25,7 @@ def complete_standard_library() -> None:
     # It is imported last: it needs what stands above.
     from isomorph.core.errors import IsomorphError
 
-    IsomorphError.add_note = _add_note  # type: ignore[method-assign]
+    IsomorphError.add_note = _add_note
 
 
 def _add(module: Any, name: str, value: Any) -> None:  # noqa: ANN401
@@ -37,10 +37,9 @@ class _StrEnum(str, enum.Enum):  # noqa: UP042 - this is what 3.10 lacks
     """As ``enum.StrEnum``."""
 
     __str__ = str.__str__
-    __format__ = str.__format__
 
     @staticmethod
-    def _generate_next_value_(name: str, start: int, count: int, last_values: list[Any]) -> str:
+    def _generate_next_value_(name: str, *_: Any) -> str:  # noqa: ANN401
         return name.lower()
 
 

@@ -24,8 +24,8 @@ from isomorph.core.system_memory import resident_memory
 from isomorph.core.threads import threads_of_worker
 from isomorph.sessions.error_codec import from_data
 from isomorph.workers import last_node_page
-from isomorph.workers.interpreters import variables_elsewhere
 from isomorph.workers.deadline import Deadline, LinuxCpuUse
+from isomorph.workers.interpreters import variables_elsewhere
 from isomorph.workers.ipc import Channel, ChannelClosedError, DeadlineError, Message, Watch
 from isomorph.workers.log_tail import LogTail
 from isomorph.workers.worker_death import WorkerDeath, crashed, out_of_time, too_large

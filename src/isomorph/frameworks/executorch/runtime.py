@@ -20,6 +20,7 @@ class ExecutorchRuntime:
     name = "executorch"
     extra: str | None = "executorch"
     worker = "executorch"
+    packages: Mapping[str, str] = {"executorch": "executorch"}
     settings: Mapping[str, str] = {"threads": ""}
     plain: Mapping[str, str] = {}
 

@@ -33,6 +33,7 @@ class JaxRuntime:
     name = "jax"
     extra: str | None = "jax"
     worker = "jax"
+    packages: Mapping[str, str] = {"jax": "jax"}
     settings: Mapping[str, str] = {"optimization": "default", "matmul_precision": "default"}
     plain: Mapping[str, str] = {"optimization": "none"}
     switches = (

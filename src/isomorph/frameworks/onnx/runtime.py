@@ -37,6 +37,7 @@ class OnnxRuntime:
     name = "onnxruntime"
     extra: str | None = None
     worker = "onnxruntime"
+    packages: Mapping[str, str] = {"onnxruntime": "onnxruntime", "onnxruntime-gpu": "onnxruntime"}
     settings: Mapping[str, str] = DEFAULTS
     plain: Mapping[str, str] = {"optimization": "none"}
     switches = (
@@ -56,6 +57,12 @@ class OnnxRuntime:
         from isomorph.frameworks.onnx.ort_settings import as_code
 
         return as_code(settings)
+
+    def program(self, model: str, settings: Mapping[str, str]) -> str:
+        """A program that runs a model with ONNX Runtime and NumPy alone."""
+        from isomorph.frameworks.onnx.ort_program import program_source
+
+        return program_source(model, settings)
 
     def abilities(self) -> Mapping[str, object]:
         """The opsets that it opens, and the types of its kernels."""

@@ -33,6 +33,7 @@ class OpenvinoRuntime:
     name = "openvino"
     extra: str | None = "openvino"
     worker = "openvino"
+    packages: Mapping[str, str] = {"openvino": "openvino"}
     settings: Mapping[str, str] = {
         "precision": "default",
         "mode": "default",

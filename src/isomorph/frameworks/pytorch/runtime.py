@@ -31,6 +31,7 @@ class PytorchRuntime:
     name = "pytorch"
     extra = "torch"
     worker = "pytorch"
+    packages: Mapping[str, str] = {"torch": "torch"}
     settings: Mapping[str, str] = {
         "device": "cpu",
         "dtype": "as declared",

@@ -28,6 +28,7 @@ class TensorflowRuntime:
     name = "tensorflow"
     extra = "tensorflow"
     worker = "tensorflow"
+    packages: Mapping[str, str] = {"tensorflow": "tensorflow", "tensorflow-cpu": "tensorflow"}
     settings: Mapping[str, str] = {
         "mode": "graph",
         "xla": "no",

@@ -24,6 +24,7 @@ class TfliteRuntime:
     name = "tflite"
     extra: str | None = "tflite"
     worker = "tflite"
+    packages: Mapping[str, str] = {"ai-edge-litert": "ai_edge_litert"}
     settings: Mapping[str, str] = {"xnnpack": "on", "kernels": "default", "threads": ""}
     # The reference kernels are another arithmetic, not another graph: an experiment of its own.
     plain: Mapping[str, str] = {"xnnpack": "off"}
