@@ -114,8 +114,8 @@ def _readme(change: Change, models: Sequence[str], printed: Sequence[str]) -> st
     lines += ["```", ""]
     if printed:
         lines += [
-            f"Run the model in both. `{_PROGRAM}` needs {package} and NumPy alone; in the second "
-            "environment it compares the outputs with those of the first:",
+            f"Run the model in both. `{_PROGRAM}` needs {package} and NumPy alone. The second run",
+            "compares its outputs with those of the first:",
             "",
             "```",
             *(f"{word}/bin/python {_PROGRAM}" for word in ("before", "after")),

@@ -52,6 +52,8 @@ def first_change(points: Sequence[str], judge: Callable[[str], Trial]) -> Search
         )
 
     low = _first(range(len(points))[:POINTS_AT_AN_END], decided)
+    if low is not None and len(points) == 1:
+        return search(SearchOutcome.ENDS_AGREE, low, low)
     last = range(len(points))[: -POINTS_AT_AN_END - 1 : -1]
     high = None if low is None else _first([each for each in last if each > low], verdict)
     if low is None or high is None:

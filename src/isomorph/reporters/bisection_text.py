@@ -39,6 +39,8 @@ def _headline(found: Bisection) -> str:
     before, after = (found.trial(point) for point in (found.before, found.after))
     assert before is not None
     assert after is not None
+    if len(found.points) == 1:
+        return f"NO CHANGE: {before.verdict.upper()}, and there is nothing else to try ({what})"
     if found.outcome is SearchOutcome.ENDS_AGREE:
         return (
             f"NO CHANGE: {before.verdict.upper()} with the first ({before.point}) and with the "
@@ -57,7 +59,7 @@ def _details(found: Bisection) -> list[str]:
     if found.without_verdict:
         names = ", ".join(found.without_verdict)
         lines.append(f"  {names} between them: without a verdict, so it may be one of these")
-    if found.outcome is SearchOutcome.ENDS_AGREE:
+    if found.outcome is SearchOutcome.ENDS_AGREE and len(found.points) > 2:
         lines.append("  what changed and changed back between them is not searched for")
     alone = found.trial(found.after + _ALONE)
     if alone is not None and alone.verdict:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from isomorph.frameworks.onnx.ort_settings import as_code
 
-_PROGRAM = '''"""Run the model on the inputs beside it, and compare with what other releases gave."""
+_PROGRAM = '''"""Run the model on the inputs beside it and compare with the outputs of others."""
 
 import glob
 import os
