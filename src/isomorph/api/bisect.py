@@ -186,11 +186,11 @@ def _over_releases(
     from isomorph.bisecting.search import first_change
     from isomorph.workers.interpreters import find_executable, python_version
 
-    runtime, module = _runtime_of(asked.package)
+    runtime, exchange = _runtime_of(asked.package)
     python = sys.executable if asked.python is None else find_executable(asked.python)
     cache = (asked.cache or default_cache()).absolute()
     environments = ReleaseEnvironments(
-        asked.package, module=module, cache=cache, python=python, extra=asked.extra
+        asked.package, exchange=exchange, cache=cache, python=python, extra=asked.extra
     )
     points = chosen(environments.releases(), asked.versions)
     models, samples = _described(question)
@@ -299,14 +299,14 @@ def _trial(point: str, check: Callable[[], Report]) -> Trial:
 
 
 def _runtime_of(package: str) -> tuple[str, str]:
-    """The runtime whose package it is, and the module to import."""
+    """The runtime whose package it is, and a statement that shows that it works."""
     from isomorph import registry
 
     known: dict[str, tuple[str, str]] = {}
     for name in registry.names("runtimes"):
         runtime = registry.runtime(name)
         if isinstance(runtime, InstalledFrom):
-            known |= {each: (name, module) for each, module in runtime.packages.items()}
+            known |= {each: (name, statement) for each, statement in runtime.packages.items()}
     if package not in known:
         raise UsageError(
             "BAD_OPTION",

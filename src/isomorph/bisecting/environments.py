@@ -30,7 +30,6 @@ _LISTED = re.compile(r"^Available versions: (.+)$", re.MULTILINE)
 _OLDER_NUMPY = "numpy<2"
 """What a release needs that was built for NumPy 1 and does not say so."""
 
-_IMPORT = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)"
 _VERSIONS = """
 import json
 from importlib.metadata import distributions
@@ -74,14 +73,14 @@ class ReleaseEnvironments:
         self,
         package: str,
         *,
-        module: str,
+        exchange: str,
         cache: Path,
         python: str = sys.executable,
         extra: Sequence[str] = (),
         run: Run | None = None,
     ) -> None:
-        """``module`` must be importable there; ``extra`` are further requirements of pip."""
-        self._package, self._module = package, module
+        """``exchange`` is a statement that must work there; ``extra`` are requirements of pip."""
+        self._package, self._exchange = package, exchange
         self._cache, self._python, self._extra = cache, python, tuple(extra)
         self._run = run or run_program
 
@@ -116,12 +115,12 @@ class ReleaseEnvironments:
         _venv(self._run, self._python, folder)
         wanted = [f"{self._package}=={version}", "numpy", *self._extra]
         self._install(interpreter, wanted)
-        check = [interpreter, "-c", _IMPORT, "numpy", self._module]
+        check = [interpreter, "-c", self._exchange]
         if self._run(check).exit_code != 0:
             self._install(interpreter, [*wanted[:1], _OLDER_NUMPY, *self._extra])
             ended = self._run(check)
             if ended.exit_code != 0:
-                raise NotInstallable(f"it cannot be imported: {_last_line(ended)}")
+                raise NotInstallable(f"it does not work when installed: {_last_line(ended)}")
         packages: dict[str, str] = json.loads(self._run([interpreter, "-c", _VERSIONS]).output)
         with new_file(folder / _NOTE) as file:
             file.write(json.dumps(packages, indent=1, sort_keys=True).encode())

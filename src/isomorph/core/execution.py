@@ -115,7 +115,7 @@ class OpensElsewhere(Protocol):
         """A session of a file.
 
         ``extensions`` has the ``module:attribute`` of a framework and of a runtime, under these
-        two words; entry points are not visible there.
+        two words, and the name that messages give them; entry points are not visible there.
         """
         ...
 
@@ -140,7 +140,8 @@ class InstalledFrom(Protocol):
     """The ability of a runtime to name the packages whose releases can be compared."""
 
     packages: Mapping[str, str]
-    """The module to import, by the name of the package in an index."""
+    """By the name of each package in an index, a statement in Python that hands an array of NumPy
+    to it and takes one back; a release that was built for another NumPy may fail only then."""
 
 
 @runtime_checkable

@@ -51,20 +51,19 @@ class Elsewhere:
         self, source: str, *, extensions: Mapping[str, str], settings: Mapping[str, str]
     ) -> Session:
         """A session of a file; ``extensions`` are the classes of its framework and runtime."""
-        framework, runtime = extensions["framework"], extensions["runtime"]
-        # Their own words are their names: nothing else is called that.
+        name = extensions["name"]
         registry.provide(
             {
-                "isomorph.frameworks": {framework: framework},
-                "isomorph.runtimes": {runtime: runtime},
+                "isomorph.frameworks": {name: extensions["framework"]},
+                "isomorph.runtimes": {name: extensions["runtime"]},
             }
         )
         spec = LoadSpec(
             number=next(self._numbers),
             source=source,
-            framework=framework,
+            framework=name,
             options={},
             folder=os.getcwd(),  # noqa: PTH109 - it crosses as a string
         )
-        asked = Environment(runtime=runtime, settings=dict(settings))
+        asked = Environment(runtime=name, settings=dict(settings))
         return RemoteSession(self._slot, spec, asked, None)

@@ -40,7 +40,7 @@ class Programs:
             failed = wanted[0].partition("==")[2] in self.broken
             errors = "WARNING: x\nERROR: No matching distribution\nWARNING: y" if failed else ""
             return Ended(exit_code=int(failed), output="", errors=errors)
-        if "import" in words[2] and "importlib.metadata" not in words[2]:
+        if words[2] == "import package":
             package, numpy = self.installed[words[0]][:2]
             wrong = package.partition("==")[2] in self.numpy1 and numpy == "numpy"
             return Ended(exit_code=int(wrong), output="", errors="ImportError: NumPy 2" * wrong)
@@ -52,7 +52,7 @@ class Programs:
 
 def environments(tmp_path, programs, **stated):
     return ReleaseEnvironments(
-        "package", module="module", cache=tmp_path / "cache", run=programs, **stated
+        "package", exchange="import package", cache=tmp_path / "cache", run=programs, **stated
     )
 
 

@@ -28,7 +28,12 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
 _HERE = "isomorph.frameworks.onnx.ort_file"
-_EXTENSIONS = {"framework": f"{_HERE}:OrtFileFramework", "runtime": f"{_HERE}:OrtFileRuntime"}
+_NAME = "onnxruntime of another environment"
+_EXTENSIONS = {
+    "name": _NAME,
+    "framework": f"{_HERE}:OrtFileFramework",
+    "runtime": f"{_HERE}:OrtFileRuntime",
+}
 
 
 class ElsewhereError(Exception):

@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 KEPT_PIECES = 8
 """Sub-models that stay open: a bisection comes back to the same few cuts."""
 
+_EXCHANGE = (
+    "import numpy, onnxruntime; onnxruntime.OrtValue.ortvalue_from_numpy(numpy.zeros(2)).numpy()"
+)
+"""What shows that a release works with the NumPy beside it."""
+
 
 class OnnxRuntime:
     """ONNX Runtime with its own optimizer, providers and threads."""
@@ -37,7 +42,7 @@ class OnnxRuntime:
     name = "onnxruntime"
     extra: str | None = None
     worker = "onnxruntime"
-    packages: Mapping[str, str] = {"onnxruntime": "onnxruntime", "onnxruntime-gpu": "onnxruntime"}
+    packages: Mapping[str, str] = {"onnxruntime": _EXCHANGE, "onnxruntime-gpu": _EXCHANGE}
     settings: Mapping[str, str] = DEFAULTS
     plain: Mapping[str, str] = {"optimization": "none"}
     switches = (

@@ -26,7 +26,7 @@ class Here:
         self.opened = []
 
     def open(self, source, *, extensions, settings):
-        assert all(":" in word for word in extensions.values())
+        assert all(":" in extensions[word] for word in ("framework", "runtime"))
         json.dumps(dict(settings))  # they are JSON on their way
         self.opened.append(source)
         asked = Environment(runtime="onnx_file", settings=settings)
@@ -125,7 +125,10 @@ def test_optimizers_are_listed_and_logged_there(opened):
 def test_a_refusal_is_that_of_the_package(opened):
     with pytest.raises(RuntimeFailedError) as caught:
         opened(
-            'net (float[2] x) => (float[2] y) { y = Exp (x) }', {"disable_optimizers": "a", }
+            "net (float[2] x) => (float[2] y) { y = Exp (x) }",
+            {
+                "disable_optimizers": "a",
+            },
         )[1].run({"x": np.zeros(3, np.float32)}, ["y"])
     assert caught.value.code == "RUNTIME_FAILED"
     assert "Got: 3 Expected: 2" in caught.value.why
