@@ -1,9 +1,9 @@
 """Runtimes of another Python environment, and the release that changed a verdict."""
 
 import json
-import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -19,6 +19,14 @@ MODEL = (
     '<ir_version: 9, opset_import: ["": 17]> net (float[2,4] x) => (float[2,4] y) '
     "<float slope = {1.5}> { a = Mul (x, slope)  y = Tanh (a) }"
 )
+
+SWEEP = """
+[models.a]
+reference = "net.onnx"
+candidate = "net.onnx"
+[environments.b]
+runtime = "onnxruntime@./planted"
+"""
 
 
 @pytest.fixture(scope="module")
@@ -93,11 +101,12 @@ def test_a_whole_worker_is_started_for_a_runtime_that_loads_its_models(noting, t
 
 def test_an_environment_without_the_package_is_told_how_to_get_it(model, tmp_path):
     python = made_environment(tmp_path / "env", packages=False)
-    numpy = os.path.dirname(np.__file__)
+    numpy = Path(np.__file__).parent
     own = next((tmp_path / "env" / "lib").glob("python*")) / "site-packages"
     (own / "numpy").symlink_to(numpy)
-    if os.path.isdir(f"{numpy}.libs"):
-        (own / "numpy.libs").symlink_to(f"{numpy}.libs")
+    libraries = numpy.with_name("numpy.libs")
+    if libraries.is_dir():
+        (own / "numpy.libs").symlink_to(libraries)
     with pytest.raises(IsomorphError) as caught:
         isomorph.run(model, runtime=f"onnxruntime@{python}")
     assert caught.value.code == "ENVIRONMENT_LACKS_PACKAGE"
@@ -116,8 +125,7 @@ def test_another_environment_needs_a_worker(model, noting):
         ("isomorph.toml", '[pairs.a]\nreference = "net.onnx"\nruntime = "onnxruntime@./planted"\n'),
         (
             "sweep.toml",
-            '[models.a]\nreference = "net.onnx"\ncandidate = "net.onnx"\n'
-            '[environments.b]\nruntime = "onnxruntime@./planted"\n',
+            SWEEP,
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Virtual environments of the tests' own Python, with its packages, changed where a test says so."""
+"""Virtual environments of the tests' own Python and packages, changed where a test says so."""
 
 import subprocess
 import sys

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from isomorph.core.bisection_limits import INSTALL_SECONDS
 from isomorph.core.errors import RuntimeFailedError, UsageError, message_lines
+from isomorph.core.untrusted_json import read_json
 from isomorph.store.atomic import new_file
 from isomorph.workers.interpreters import python_version, variables_elsewhere
 
@@ -121,7 +122,7 @@ class ReleaseEnvironments:
             ended = self._run(check)
             if ended.exit_code != 0:
                 raise NotInstallable(f"it does not work when installed: {_last_line(ended)}")
-        packages: dict[str, str] = json.loads(self._run([interpreter, "-c", _VERSIONS]).output)
+        packages: dict[str, str] = read_json(self._run([interpreter, "-c", _VERSIONS]).output)
         with new_file(folder / _NOTE) as file:
             file.write(json.dumps(packages, indent=1, sort_keys=True).encode())
         return packages
@@ -182,8 +183,8 @@ def _venv(run: Run, python: str, folder: Path, *, pip: bool = False) -> None:
 
 def _noted(path: Path) -> dict[str, str] | None:
     try:
-        found: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found: dict[str, str] = read_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
         return None
     return found
 

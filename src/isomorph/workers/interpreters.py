@@ -6,7 +6,6 @@ itself is imported from where it is installed here.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -19,6 +18,7 @@ from typing import Any
 
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.escaping import printable
+from isomorph.core.untrusted_json import read_json
 
 OLDEST = (3, 10)
 """Older ones lack syntax and parts of the standard library that workers use."""
@@ -116,8 +116,8 @@ def installed_packages(path: str) -> Mapping[str, str]:
         env=variables_elsewhere(os.environ),
     )
     try:
-        found: dict[str, str] = json.loads(ended.stdout.decode("utf-8", "replace"))
-    except ValueError as error:
+        found: dict[str, str] = read_json(ended.stdout.decode("utf-8", "replace"))
+    except (ValueError, RecursionError) as error:
         raise _no_python(path, f"it ended with exit code {ended.returncode}") from error
     return found
 
@@ -189,13 +189,13 @@ def _answer(path: str) -> dict[str, Any]:
     text = ended.stdout.decode("utf-8", "replace")
     line = next((each for each in reversed(text.splitlines()) if each.startswith(_MARK)), "")
     try:
-        found = json.loads(line.removeprefix(_MARK))
+        found = read_json(line.removeprefix(_MARK))
         fits = (
             isinstance(found["why"], str)
             and isinstance(found["numpy"], str)
             and all(isinstance(part, int) for part in found["version"])
         )
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         fits = False
     if not fits:
         last = ended.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]

@@ -6,7 +6,6 @@ belong to another environment), the second a file with the extensions that are i
 
 from __future__ import annotations
 
-import json
 import sys
 
 
@@ -19,9 +18,10 @@ def main() -> None:
 
     complete_standard_library()
     from isomorph import registry
+    from isomorph.core.untrusted_json import read_json
 
     with open(extensions, encoding="utf-8") as file:  # noqa: PTH123
-        registry.provide(json.load(file))
+        registry.provide(read_json(file.read()))
     from isomorph.workers import worker
 
     worker.main(words)

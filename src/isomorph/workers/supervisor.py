@@ -16,7 +16,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypedDict
 
-import isomorph
 from isomorph import registry
 from isomorph.core.cpu_time import unwatch, watch
 from isomorph.core.errors import RuntimeFailedError
@@ -275,7 +274,7 @@ def _elsewhere(interpreter: str, folder: Path) -> tuple[str, ...]:
     """
     source, extensions = folder / "source", folder / "extensions.json"
     source.mkdir(mode=0o700)
-    package = Path(isomorph.__file__).parent
+    package = Path(__file__).parents[1]
     (source / package.name).symlink_to(package, target_is_directory=True)
     extensions.write_text(json.dumps(registry.installed()), encoding="utf-8")
     script = source / package.name / "workers" / "start_elsewhere.py"

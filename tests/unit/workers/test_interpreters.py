@@ -73,7 +73,7 @@ def test_a_program_that_is_no_python_is_refused(tmp_path):
 
 def test_an_older_python_is_refused_with_its_version(tmp_path):
     path = program(tmp_path / "old", claims([3, 9, 18]))
-    with pytest.raises(UsageError, match="Python 3.9.18") as caught:
+    with pytest.raises(UsageError, match=r"Python 3\.9\.18") as caught:
         find_interpreter(path)
     assert caught.value.code == "INTERPRETER_TOO_OLD"
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.errors import IsomorphError
+from isomorph.core.untrusted_json import read_json
 from isomorph.frameworks.onnx.ort_file import is_raw
 
 if TYPE_CHECKING:
@@ -53,9 +54,9 @@ class OrtElsewhere:
             asked = elsewhere.open("", extensions=_EXTENSIONS, settings={})
         facts = asked.environment.facts
         self.__version__ = asked.environment.version
-        self._all: list[str] = json.loads(facts["all providers"])
-        self._available: list[str] = json.loads(facts["available providers"])
-        levels = json.loads(facts["levels"])
+        self._all: list[str] = read_json(facts["all providers"])
+        self._available: list[str] = read_json(facts["available providers"])
+        levels = read_json(facts["levels"])
         self.GraphOptimizationLevel = SimpleNamespace(**{name: name for name in levels})
         asked.close()
         self.SessionOptions, self.OrtValue = SessionOptions, OrtValue
@@ -169,9 +170,9 @@ class InferenceSession:
     def __init__(self, session: Session, written: str | None) -> None:
         self._session = session
         facts = session.environment.facts
-        self._providers: list[str] = json.loads(facts["providers"])
+        self._providers: list[str] = read_json(facts["providers"])
         self._outputs = [
-            SimpleNamespace(name=name, type=kind) for name, kind in json.loads(facts["outputs"])
+            SimpleNamespace(name=name, type=kind) for name, kind in read_json(facts["outputs"])
         ]
         if facts["log"]:
             # Whoever asked for a log reads what is written here.

@@ -26,6 +26,7 @@ from isomorph.core.memory import copying_weights
 from isomorph.core.model import Graph, Model
 from isomorph.core.operator_tables import NO_TABLES
 from isomorph.core.trace import Capabilities
+from isomorph.core.untrusted_json import read_json
 from isomorph.frameworks.onnx.ort_import import onnxruntime
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class OrtFileRuntime:
         }
         session = None
         if "session" in environment.settings:
-            asked = json.loads(environment.settings["session"])
+            asked = read_json(environment.settings["session"])
             log: list[str] = []
             with _logged(log, wanted=asked["severity"] == VERBOSE):
                 session = _opened(ort, asked, model.location)
