@@ -12,6 +12,7 @@ from isomorph.version import VERSION as __version__  # noqa: N811
 
 if TYPE_CHECKING:
     from isomorph.api import (
+        bisect,
         check,
         convert,
         extract,
@@ -48,6 +49,7 @@ _HOME = {
     "Report": "isomorph.core.report",
     "RuntimeOptions": "isomorph.api.options",
     "Verdict": "isomorph.core.divergence",
+    "bisect": "isomorph.api",
     "check": "isomorph.api",
     "convert": "isomorph.api",
     "extract": "isomorph.api",
@@ -75,6 +77,7 @@ __all__ = [
     "RuntimeOptions",
     "Verdict",
     "__version__",
+    "bisect",
     "check",
     "convert",
     "extract",

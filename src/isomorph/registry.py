@@ -68,6 +68,21 @@ def _found(kind: str) -> dict[str, EntryPoint]:
     return _installed().get(f"isomorph.{kind}", {})
 
 
+def installed() -> dict[str, dict[str, str]]:
+    """What ``provide`` takes: ``module:attribute`` of every extension by group and name."""
+    return {
+        group: {name: point.value for name, point in points.items()}
+        for group, points in _installed().items()
+    }
+
+
+def provide(extensions: Mapping[str, Mapping[str, str]]) -> None:
+    """Know these extensions besides: an environment without isomorph lists none of them."""
+    for group, points in extensions.items():
+        known = _installed().setdefault(group, {})
+        known.update({name: EntryPoint(name, value) for name, value in points.items()})
+
+
 def forget() -> None:
     """Look for extensions again: packages were installed since, or the path has changed."""
     _installed.cache_clear()

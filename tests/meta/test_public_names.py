@@ -24,6 +24,7 @@ def test_the_public_names_are_exactly_these():
         "RuntimeOptions",
         "Verdict",
         "__version__",
+        "bisect",
         "check",
         "convert",
         "extract",

@@ -123,6 +123,8 @@ export interface Environment {
   settings: Record<string, string>;
   /** What the runtime answered about itself. */
   facts: Record<string, string>;
+  /** The Python executable of another environment that it ran in; empty for isomorph's own. */
+  interpreter: string;
 }
 
 /** One input as it was fed: where it came from and what it looked like. */

@@ -108,6 +108,6 @@ function details(title: string, count: number, content: HTMLElement, open = fals
 }
 
 function environment(who: string, one: Environment): (HTMLElement | string | number | null)[] {
-  const words = [...Object.entries(one.settings), ...Object.entries(one.facts)].filter(([, value]) => value !== "").map(([key, value]) => `${key}=${value}`);
+  const words = [...(one.interpreter ? [["interpreter", one.interpreter]] : []), ...Object.entries(one.settings), ...Object.entries(one.facts)].filter(([, value]) => value !== "").map(([key, value]) => `${key}=${value}`);
   return [who, `${one.runtime} ${one.version}`, one.device, one.precision, one.threads ?? "–", one.isolation, h("span", { class: "small" }, words.join(" · "))];
 }

@@ -1,6 +1,7 @@
 """One function per verb, in a module each: models go in, a report or a trace comes out."""
 
 from isomorph.api.accept import accept
+from isomorph.api.bisect import bisect
 from isomorph.api.check import check
 from isomorph.api.convert import convert, routes
 from isomorph.api.explain import explain
@@ -30,6 +31,7 @@ __all__ = [
     "PairOptions",
     "RuntimeOptions",
     "accept",
+    "bisect",
     "check",
     "convert",
     "diff",

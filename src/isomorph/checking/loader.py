@@ -15,6 +15,7 @@ from isomorph.core.cost import phase
 from isomorph.core.errors import UsageError
 from isomorph.core.escaping import printable
 from isomorph.core.report import ModelForm
+from isomorph.core.runtime_word import split_word
 from isomorph.core.trace import Trace, flatten
 from isomorph.inputs import feeds as feeding
 from isomorph.inputs.feeds import Sample
@@ -25,6 +26,7 @@ from isomorph.store.format_detection import identify, model_path, source_kind, s
 from isomorph.store.input_files import UNNAMED, read_arrays, write_arrays
 from isomorph.store.trace_files import is_record, read_record
 from isomorph.store.traces import is_trace, read
+from isomorph.workers.interpreters import find_interpreter
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model, TensorSpec
@@ -58,7 +60,8 @@ class Loader:
     ) -> None:
         """``handles`` collects the models as they are loaded."""
         self.handles = handles if handles is not None else []
-        self.host, self.runtime, self.on_progress = host, runtime, on_progress
+        self.host, self.on_progress = host, on_progress
+        self.runtime, self.interpreters = _found_runtimes(runtime)
         self.settings, self.options = settings or {}, dict(options or {})
         for key in self.settings:
             _refuse_unknown_side(key)
@@ -117,6 +120,7 @@ class Loader:
             model=model,
             host=self.host,
             runtime=runtime,
+            interpreter=self.interpreters.get(role, "") if runtime == name else "",
             settings=self._settings(role, runtime),
             oracle_settings=self._oracle_settings(model),
             # The temporary file is no name for the user's object.
@@ -199,6 +203,21 @@ class Loader:
         folder = Path(self._folder.name) / str(len(list(Path(self._folder.name).iterdir())))
         folder.mkdir()
         return folder
+
+
+def _found_runtimes(
+    stated: str | Mapping[str, str] | None,
+) -> tuple[str | dict[str, str] | None, Mapping[str, str]]:
+    """The names of the runtimes, for all sides or by side, and interpreters by side."""
+    if stated is None:
+        return None, {}
+    sides = stated if isinstance(stated, Mapping) else dict.fromkeys(_SIDES, stated)
+    words = {side: split_word(word) for side, word in sides.items()}
+    places = {place for _, place in words.values() if place}
+    paths = {place: find_interpreter(place).path for place in sorted(places)}
+    names = {side: name for side, (name, _) in words.items()}
+    interpreters = {side: paths[place] for side, (_, place) in words.items() if place}
+    return names if isinstance(stated, Mapping) else split_word(stated)[0], interpreters
 
 
 def _refuse_unknown_side(key: str) -> None:

@@ -13,7 +13,6 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.messages import message
 from isomorph.core.messages.phrases import named_node
 from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus
-from isomorph.core.trace import Environment
 from isomorph.match.packed_readers import packed_readers
 from isomorph.measure.budget_check import judge
 from isomorph.measure.precision import QUANTIZED_OPS, lower_precision
@@ -25,7 +24,6 @@ from isomorph.measure.run_time_quantizers import (
     run_time_quantizers,
 )
 from isomorph.measure.spread import FALSE_ALARM
-from isomorph.sessions.model_handle import completed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -97,8 +95,7 @@ def _in_float(candidate: EvaluatedModel, outputs: Sequence[str]) -> Mapping[str,
     handle = candidate.handle
     if handle is None or _LEVEL not in registry.runtime(handle.runtime).settings:
         return None
-    settings = completed(handle.runtime, {**handle.settings, _LEVEL: "0"})
-    asked = Environment(runtime=handle.runtime, isolation=handle.host.isolation, settings=settings)
+    asked = handle.environment_with({**handle.settings, _LEVEL: "0"})
     try:
         session = handle.host.open(handle.model, asked)
         found = session.run(candidate.feeds, list(outputs))

@@ -11,6 +11,7 @@ from typing import Annotated
 from isomorph.cli.parameters import Argument, Option
 from isomorph.core.budgets import is_budget
 from isomorph.core.errors import UsageError
+from isomorph.core.runtime_word import SEPARATOR
 
 SIDES = ("reference", "candidate")
 _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
@@ -21,8 +22,9 @@ def runtimes(words: Sequence[str] | None) -> str | dict[str, str] | None:
     by_side: dict[str, str] = {}
     for word in words or ():
         side, equals, name = word.partition("=")
-        if not equals:
+        if not equals or SEPARATOR in side:  # the path of an environment may hold an equals sign
             side, name = "", word
+            equals = ""
         if (equals and side not in SIDES) or not name or side in by_side:
             raise _bad("--runtime", word, "NAME, reference=NAME or candidate=NAME, each once")
         by_side[side] = name

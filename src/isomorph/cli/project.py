@@ -12,6 +12,7 @@ from isomorph.cli.output import show_report, show_report_on_interrupt, write
 from isomorph.cli.output_format import BY_SUFFIX
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.escaping import printable
+from isomorph.core.runtime_word import require_trust
 from isomorph.store.projects import NAMES, find_project
 from isomorph.store.targets import check_target
 
@@ -130,6 +131,8 @@ def _checked(
 
     name = printable(pair.name, limit=60)
     options = _joined({**usual, **pair.options}, stated)
+    if "runtime" not in stated:
+        require_trust(options, file=project.file, where=f"pairs.{pair.name}")
     if Path(project.baseline).is_file():  # until something is accepted, there is no such file
         options.setdefault("baseline", project.baseline)
     try:

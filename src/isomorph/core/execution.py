@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    from isomorph.core.model import Model
+    from isomorph.core.protocols import Session
     from isomorph.core.trace import Array, Environment
 
 OPTIMIZERS_THAT_RAN = "optimizers that ran"
@@ -97,4 +99,58 @@ class NeedsPlatform(Protocol):
 
     def unavailable(self) -> str:
         """Why it cannot run on this machine, in a few words; empty where it can."""
+        ...
+
+
+class OpensElsewhere(Protocol):
+    """Opens sessions of extensions in the worker process of another environment."""
+
+    def open(
+        self,
+        source: str,
+        *,
+        extensions: Mapping[str, str],
+        settings: Mapping[str, str],
+    ) -> Session:
+        """A session of a file.
+
+        ``extensions`` has the ``module:attribute`` of a framework and of a runtime, under these
+        two words, and the name that messages give them; entry points are not visible there.
+        """
+        ...
+
+
+@runtime_checkable
+class StartsInterpreter(Protocol):
+    """The ability of a runtime to start another environment's interpreter for its package alone.
+
+    What else a session needs stays in the worker of isomorph's own environment. The worker of any
+    other runtime is started with that interpreter as a whole.
+    """
+
+    def open_elsewhere(
+        self, model: Model, environment: Environment, elsewhere: OpensElsewhere
+    ) -> Session:
+        """As ``open``, in the environment of ``environment.interpreter``."""
+        ...
+
+
+@runtime_checkable
+class InstalledFrom(Protocol):
+    """The ability of a runtime to name the packages whose releases can be compared."""
+
+    packages: Mapping[str, str]
+    """By the name of each package in an index, a statement in Python that hands an array of NumPy
+    to it and takes one back; a release that was built for another NumPy may fail only then."""
+
+
+@runtime_checkable
+class WritesProgram(Protocol):
+    """The ability of a runtime to write a program that runs a model without isomorph."""
+
+    def program(self, model: str, settings: Mapping[str, str]) -> str:
+        """Python source that runs the file ``model`` on each ``inputs*.npz`` beside it.
+
+        It keeps the outputs there, and compares them with those that another release left.
+        """
         ...

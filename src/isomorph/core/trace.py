@@ -41,6 +41,8 @@ class Environment:
     """The words of --set, completed with the defaults."""
     facts: Mapping[str, str] = field(default_factory=dict)
     """What the runtime answered about itself."""
+    interpreter: str = ""
+    """The Python executable of another environment that it ran in; empty for isomorph's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,6 @@ from isomorph import registry
 from isomorph.core.errors import IsomorphError
 from isomorph.core.execution import LOG_LINES, Execution, Switch
 from isomorph.core.protocols import HasSwitches, ListsOptimizers
-from isomorph.core.trace import Environment
 from isomorph.measure.budget_check import judge
 from isomorph.measure.distance import differs
 from isomorph.measure.precision import widths
@@ -142,12 +142,14 @@ class Reruns:
         key = runtime, frozenset(changed.items())
         handle = self._evaluated.handle
         if key not in self._sessions and handle is not None:
-            deployed = _exact(runtime) if runtime else handle.settings
-            asked = Environment(
-                runtime=runtime or handle.runtime,
-                isolation=handle.host.isolation,
-                settings=completed(runtime or handle.runtime, {**deployed, **changed}),
-            )
+            asked = handle.environment_with({**handle.settings, **changed})
+            if runtime:
+                asked = replace(
+                    asked,
+                    runtime=runtime,
+                    settings=completed(runtime, {**_exact(runtime), **changed}),
+                    interpreter="",
+                )
             try:
                 self._sessions[key] = handle.host.open(handle.model, asked)
             except IsomorphError:

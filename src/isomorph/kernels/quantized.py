@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from isomorph.oracle.call import Call
@@ -305,6 +304,8 @@ def _offset(zero_point: Array | None, shape: tuple[int, ...], axis: int | None, 
 
 def _to_small_float(steps: Array, dtype: np.dtype[Any], saturate: bool) -> Array:  # noqa: FBT001
     if saturate:
+        import ml_dtypes
+
         largest = float(ml_dtypes.finfo(dtype).max)
         steps = np.clip(steps, -largest, largest)
     # Through float32, as in every runtime: from float64 it would be rounded once, not twice.

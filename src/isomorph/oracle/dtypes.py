@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import ml_dtypes
 import numpy as np
+
+from isomorph.store.dtypes import dtype_of
 
 ONNX_DTYPES: dict[int, str] = {
     1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64",
@@ -45,7 +46,10 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
     """NumPy's type of this name, or ml_dtypes' where NumPy has none; strings are objects."""
     if name == "string":
         return np.dtype(object)
-    return np.dtype(getattr(ml_dtypes, name, name))
+    try:
+        return dtype_of(name)
+    except ValueError:
+        return np.dtype(name)
 
 
 def numeric(value: object) -> bool:

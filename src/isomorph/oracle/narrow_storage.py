@@ -9,7 +9,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
@@ -74,6 +73,8 @@ def _least_step(dtype: str) -> float:
     """Below the smallest normal number the spacing no longer shrinks with the number."""
     if dtype in _NORMAL:
         return unit_roundoff(dtype) * _NORMAL[dtype][0]
+    import ml_dtypes
+
     return unit_roundoff(dtype) * float(ml_dtypes.finfo(numpy_dtype(dtype)).smallest_normal)
 
 

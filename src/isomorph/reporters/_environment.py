@@ -64,8 +64,10 @@ def _opset(opset: Mapping[str, int]) -> Iterator[str]:
 
 
 def _environment(environment: Environment) -> str:
-    parts = [f"{environment.runtime} {environment.version}".strip(), environment.device]
-    parts.append(environment.precision)
+    parts = [f"{environment.runtime} {environment.version}".strip()]
+    if environment.interpreter:
+        parts.append(f"Python {environment.facts.get('python', '')} {environment.interpreter}")
+    parts += [environment.device, environment.precision]
     if environment.threads is not None:
         parts.append(counted(environment.threads, "thread"))
     if environment.isolation != "process":

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from isomorph import registry
 from isomorph.core.errors import UsageError
+from isomorph.core.execution import StartsInterpreter
 from isomorph.core.protocols import Differentiates, RunsMany, SupportsExtract, SupportsPatch
 from isomorph.core.trace import Environment
 from isomorph.oracle.noise_stats import hand_over
@@ -20,6 +21,7 @@ from isomorph.store.format_detection import is_factory
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from isomorph.core.execution import OpensElsewhere
     from isomorph.core.model import Model
     from isomorph.core.patch import Patch
     from isomorph.core.protocols import Session, SupportsExtract, SupportsPatch
@@ -35,8 +37,15 @@ class InProcessHost:
 
     memory_bytes: int | None = None
 
-    def __init__(self, *, progress: Progress | None = None, isolation: str = "none") -> None:
-        self.isolation = isolation
+    def __init__(
+        self,
+        *,
+        progress: Progress | None = None,
+        isolation: str = "none",
+        elsewhere: Callable[[str], OpensElsewhere] | None = None,
+    ) -> None:
+        """``elsewhere`` starts an interpreter of another environment; only workers have it."""
+        self.isolation, self._elsewhere = isolation, elsewhere
         self._progress = progress
 
     def load(self, source: Any, framework: str, options: Mapping[str, str]) -> Model:  # noqa: ANN401
@@ -63,8 +72,20 @@ class InProcessHost:
                 file=model.location,
                 fix=f"leave --runtime out, to use {_usual(model)!r}",
             )
+        interpreter = environment.interpreter
+        if interpreter and self.isolation == "none":
+            raise UsageError(
+                "INTERPRETER_NEEDS_WORKER",
+                "a runtime of another environment needs a worker process",
+                file=interpreter,
+                fix="leave --in-process (in_process=True) out",
+            )
+        asked = replace(environment, isolation=self.isolation)
         with guard(f"opening in runtime {runtime.name!r}", file=model.location):
-            session = runtime.open(model, replace(environment, isolation=self.isolation))
+            if interpreter and self._elsewhere and isinstance(runtime, StartsInterpreter):
+                session = runtime.open_elsewhere(model, asked, self._elsewhere(interpreter))
+            else:
+                session = runtime.open(model, asked)
         return GuardedSession(session, model.location, self._progress)
 
     def apply(self, model: Model, patch: Patch, path: Path) -> None:

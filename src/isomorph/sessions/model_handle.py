@@ -42,6 +42,8 @@ class ModelHandle:
     host: Host
     runtime: str
     settings: Mapping[str, str]
+    interpreter: str = ""
+    """The executable of another Python environment that the runtime runs in."""
     oracle_settings: Mapping[str, str] = field(default_factory=dict)
     known_as: str | None = None
     form: ModelForm = ModelForm.FILE
@@ -55,7 +57,16 @@ class ModelHandle:
 
     def run(self) -> Session:
         """As deployed: the chosen runtime with the chosen settings."""
-        return self._session("run", self.runtime, self.settings)
+        return self._session("run", self.environment_with(self.settings))
+
+    def environment_with(self, settings: Mapping[str, str]) -> Environment:
+        """What to ask for, so that its runtime opens the model under these settings."""
+        return Environment(
+            runtime=self.runtime,
+            isolation=self.host.isolation,
+            settings=completed(self.runtime, settings),
+            interpreter=self.interpreter,
+        )
 
     def prepare(self) -> None:
         """Open the chosen runtime ahead of time; an error is raised when it is to run.
@@ -107,7 +118,7 @@ class ModelHandle:
     def plain(self) -> Session:
         """The same runtime with every optimizer off."""
         off = registry.runtime(self.runtime).plain
-        return self._session("plain", self.runtime, {**self.settings, **off})
+        return self._session("plain", self.environment_with({**self.settings, **off}))
 
     @property
     def runs_as_written(self) -> bool:
@@ -126,11 +137,13 @@ class ModelHandle:
 
     def oracle(self) -> Session:
         """The model in float64."""
-        return self._session(
-            "oracle",
-            registry.framework(self.model.framework).oracle,
-            self.oracle_settings,
+        oracle = registry.framework(self.model.framework).oracle
+        asked = Environment(
+            runtime=oracle,
+            isolation=self.host.isolation,
+            settings=completed(oracle, self.oracle_settings),
         )
+        return self._session("oracle", asked)
 
     @property
     def environments(self) -> Mapping[str, Environment]:
@@ -145,19 +158,14 @@ class ModelHandle:
         """What the report keeps of the model."""
         return summarize(self.model, role=self.role, location=self.known_as, form=self.form)
 
-    def _session(self, purpose: str, runtime: str, settings: Mapping[str, str]) -> Session:
+    def _session(self, purpose: str, asked: Environment) -> Session:
         if purpose in self._failed:
             raise self._failed.pop(purpose)
         if purpose not in self._sessions and self.translated and purpose != "oracle":
             self._sessions[purpose] = TranslatedSession(
-                self.oracle(), self.model.graph, runtime, self.unavailable
+                self.oracle(), self.model.graph, asked.runtime, self.unavailable
             )
         if purpose not in self._sessions:
-            asked = Environment(
-                runtime=runtime,
-                isolation=self.host.isolation,
-                settings=completed(runtime, settings),
-            )
             self._sessions[purpose] = self.host.open(self.model, asked)
         session = self._sessions[purpose]
         if not self.reals:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.digest import word
+from isomorph.core.lazy import require
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array, Value
@@ -32,8 +33,7 @@ def dtype_of(name: str) -> np.dtype[Any]:
         return np.dtype(name)
     if name == STRING:
         return np.dtype(object)
-    import ml_dtypes
-
+    ml_dtypes = require("ml_dtypes", extra="all", needed_for=f"the element type {name}")
     found = getattr(ml_dtypes, name, None)
     if isinstance(found, type) and issubclass(found, np.generic):
         return np.dtype(found)

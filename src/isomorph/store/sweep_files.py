@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from isomorph.core.errors import UsageError
+from isomorph.core.runtime_word import require_trust
 from isomorph.core.sweep import Cell, SweepPlan, Verb
 from isomorph.core.sweep_limits import SWEEP_CELLS
 from isomorph.store import toml
@@ -80,10 +81,11 @@ def _cells(document: Mapping[str, Any], verb: Verb, file: Path) -> Iterator[Cell
         parts = {"model": name, "environment": environment, "shard": shard}
         if (include and not _matches(include, parts)) or _matches(exclude, parts):
             continue
+        stated = {**options, **environments[environment], **shards[shard]}
+        require_trust(stated, file=str(file), where=f"{name}@{environment}")
         yield Cell(
             model=name, environment=environment, shard=shard, seed=seed,
-            reference=reference, candidate=candidate, verb=verb,
-            options={**options, **environments[environment], **shards[shard]},
+            reference=reference, candidate=candidate, verb=verb, options=stated,
         )  # fmt: skip
 
 

@@ -10,14 +10,16 @@ import hashlib
 import json
 import mmap
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isomorph.core.errors import UsageError
+from isomorph.core.runtime_word import split_word
 from isomorph.store.projects import PATHS
 from isomorph.version import VERSION
+from isomorph.workers.interpreters import find_executable, installed_packages
 
 if TYPE_CHECKING:
     from isomorph.core.sweep import Cell
@@ -37,11 +39,28 @@ def versions() -> Mapping[str, str]:
     return found
 
 
+def environments_of(runtime: object) -> list[str]:
+    """The places of the environments that the option ``runtime`` names."""
+    words = runtime.values() if isinstance(runtime, Mapping) else (runtime,)
+    places = (split_word(word)[1] for word in words if isinstance(word, str))
+    return sorted({place for place in places if place})
+
+
+def _packages_of(place: str) -> Mapping[str, str]:
+    return installed_packages(find_executable(place))
+
+
 class CellKeys:
     """Keys of cells, with every file read once; the store knows those that have not changed."""
 
-    def __init__(self, store: SweepStore, installed: Mapping[str, str]) -> None:
-        self._store = store
+    def __init__(
+        self,
+        store: SweepStore,
+        installed: Mapping[str, str],
+        packages: Callable[[str], Mapping[str, str]] = _packages_of,
+    ) -> None:
+        """``packages`` tells the versions in the environment of a place that a runtime names."""
+        self._store, self._packages = store, packages
         self._installed = dict(sorted(installed.items()))
         self._content: dict[str, str] = {}
 
@@ -51,11 +70,15 @@ class CellKeys:
             name: self._of_path(str(value)) if name in PATHS else value
             for name, value in cell.options.items()
         }
+        places = environments_of(cell.options.get("runtime"))
+        elsewhere = {place: self._packages(place) for place in places}
         facts = {
             "verb": cell.verb, "seed": cell.seed, "options": stated,
             "reference": self._of_path(cell.reference),
             "candidate": self._of_path(cell.candidate), "versions": self._installed,
         }  # fmt: skip
+        if elsewhere:
+            facts["elsewhere"] = elsewhere
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
     def _of_path(self, word: str) -> str:

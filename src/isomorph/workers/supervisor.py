@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypedDict
 
+from isomorph import registry
 from isomorph.core.cpu_time import unwatch, watch
 from isomorph.core.errors import RuntimeFailedError
 from isomorph.core.system_memory import resident_memory
@@ -22,6 +24,7 @@ from isomorph.core.threads import threads_of_worker
 from isomorph.sessions.error_codec import from_data
 from isomorph.workers import last_node_page
 from isomorph.workers.deadline import Deadline, LinuxCpuUse
+from isomorph.workers.interpreters import variables_elsewhere
 from isomorph.workers.ipc import Channel, ChannelClosedError, DeadlineError, Message, Watch
 from isomorph.workers.log_tail import LogTail
 from isomorph.workers.worker_death import WorkerDeath, crashed, out_of_time, too_large
@@ -40,6 +43,10 @@ By default they compute nothing for a while, which takes three times the process
 cores are busy. Those of OpenBLAS would wait for one another: products are cut into blocks instead
 (``kernels/blocked_products.py``).
 """
+
+
+_HERE = (sys.executable, "-P", "-m", "isomorph.workers.worker")
+"""-P: nothing is imported from the current folder unless the user trusts it."""
 
 
 class _Launcher:
@@ -84,9 +91,15 @@ class WorkerProcess:
     """A started worker. Safe to stop from any thread; exchanges are one at a time."""
 
     def __init__(
-        self, *, folder: Path, memory_bytes: int, variables: Mapping[str, str] | None = None
+        self,
+        *,
+        folder: Path,
+        memory_bytes: int,
+        variables: Mapping[str, str] | None = None,
+        interpreter: str = "",
     ) -> None:
-        self.folder, self._memory = folder, memory_bytes
+        """``interpreter`` is the executable of another Python environment to start it with."""
+        self.folder, self._memory, self._interpreter = folder, memory_bytes, interpreter
         self._variables = dict(variables or {})
         for name in ("to_worker", "to_parent", _TEMPORARY):
             (folder / name).mkdir(mode=0o700)
@@ -101,8 +114,7 @@ class WorkerProcess:
         try:
             self._process = _launcher.start(
                 [
-                    # -P: nothing is imported from the current folder unless the user trusts it.
-                    *(sys.executable, "-P", "-m", "isomorph.workers.worker"),
+                    *(_elsewhere(self._interpreter, self.folder) if self._interpreter else _HERE),
                     *("--read", str(child_ends[0]), "--write", str(child_ends[1])),
                     *("--lifeline", str(child_ends[2]), "--parent", str(os.getpid())),
                     *("--memory", str(self._memory), "--folder", str(self.folder)),
@@ -111,7 +123,7 @@ class WorkerProcess:
                 # What frameworks leave in the temporary folder goes with the worker.
                 env={
                     "OMP_WAIT_POLICY": _WAIT_POLICY,
-                    **os.environ,
+                    **(variables_elsewhere(os.environ) if self._interpreter else os.environ),
                     **self._variables,
                     "OPENBLAS_NUM_THREADS": "1",
                     "TMPDIR": str(self.folder / _TEMPORARY),
@@ -252,3 +264,18 @@ def _not_started(error: OSError) -> RuntimeFailedError:
         why=str(error),
         fix="free memory or processes, or use --in-process",
     )
+
+
+def _elsewhere(interpreter: str, folder: Path) -> tuple[str, ...]:
+    """The words that start a worker with another interpreter.
+
+    A link leads to isomorph's source, because the folder that it lies in may hold packages that
+    belong to this environment.
+    """
+    source, extensions = folder / "source", folder / "extensions.json"
+    source.mkdir(mode=0o700)
+    package = Path(__file__).parents[1]
+    (source / package.name).symlink_to(package, target_is_directory=True)
+    extensions.write_text(json.dumps(registry.installed()), encoding="utf-8")
+    script = source / package.name / "workers" / "start_elsewhere.py"
+    return interpreter, str(script), str(source), str(extensions)

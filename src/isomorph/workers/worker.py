@@ -38,6 +38,7 @@ from isomorph.workers.ipc import Channel, ChannelClosedError, Message
 from isomorph.workers.worker_death import begun_last
 
 if TYPE_CHECKING:
+    from isomorph.core.execution import OpensElsewhere
     from isomorph.core.protocols import Session
 
 _PR_SET_PDEATHSIG = 1
@@ -57,7 +58,7 @@ class Worker:
     def __init__(self, channel: Channel, folder: Path) -> None:
         self._channel, self._folder = channel, folder
         self._outbox = Outbox(folder / "to_parent")
-        self._host = InProcessHost(isolation="process")
+        self._host = InProcessHost(isolation="process", elsewhere=_elsewhere)
         self._models: dict[int, Model] = {}
         self._sessions: dict[int, Session] = {}
         self._held = 0
@@ -211,6 +212,12 @@ def _abilities(message: Message) -> Message:
     from isomorph.workers.convert_job import abilities
 
     return abilities(message)
+
+
+def _elsewhere(interpreter: str) -> OpensElsewhere:
+    from isomorph.workers.elsewhere import of_interpreter
+
+    return of_interpreter(interpreter)
 
 
 def _file(message: Message) -> str | None:

@@ -13,13 +13,15 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph import registry
-from isomorph.core.errors import UsageError
+from isomorph.core.errors import MissingDependencyError, UsageError
+from isomorph.core.execution import StartsInterpreter
 from isomorph.core.memory import building
 from isomorph.core.model import Model
 from isomorph.core.system_memory import default_worker_memory
@@ -30,6 +32,7 @@ from isomorph.sessions.in_process import Progress
 from isomorph.sessions.model_handle import variables
 from isomorph.store.codec import decode, encode
 from isomorph.store.tempdirs import TempDirs
+from isomorph.workers.interpreters import examined, lacks_package
 from isomorph.workers.load_specs import LoadSpec, LoadSpecs
 from isomorph.workers.supervisor import GRACE_SECONDS
 from isomorph.workers.worker_pool import WorkerSlot
@@ -43,8 +46,8 @@ if TYPE_CHECKING:
 BYTES_PER_WEIGHT = 64
 """Memory of a worker for each weight of a model whose oracle and runtime share it."""
 
-_Place = tuple[str, frozenset[tuple[str, str]]]
-"""A worker's word, and the variables that its process was started with."""
+_Place = tuple[str, frozenset[tuple[str, str]], str]
+"""A worker's word, and the variables and the interpreter that its process was started with."""
 
 
 class WorkerHost:
@@ -98,8 +101,11 @@ class WorkerHost:
         self._tell("open", environment.runtime)
         runtime = registry.runtime(environment.runtime)
         wanted = variables(runtime, environment.settings)
-        word = self._shared_word(model, environment) if not wanted else runtime.worker
-        slot = self._slot(word, wanted)
+        elsewhere = environment.interpreter
+        alone = bool(wanted or elsewhere)
+        word = runtime.worker if alone else self._shared_word(model, environment)
+        within = "" if isinstance(runtime, StartsInterpreter) else elsewhere
+        slot = self._slot(word, wanted, within)
         return RemoteSession(slot, self._recipes.of(model), environment, self._progress)
 
     def apply(self, model: Model, patch: Patch, path: Path) -> None:
@@ -148,14 +154,18 @@ class WorkerHost:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _slot(self, word: str, wanted: Mapping[str, str] | None = None) -> WorkerSlot:
-        place = word, frozenset((wanted or {}).items())
+    def _slot(
+        self, word: str, wanted: Mapping[str, str] | None = None, interpreter: str = ""
+    ) -> WorkerSlot:
+        place = word, frozenset((wanted or {}).items()), interpreter
         with self._lock:
             if not self._finalizer.alive:
                 raise RuntimeError("the host is closed")
             if place not in self._slots:
                 name = f"{word}-{len(self._slots)}"
-                self._slots[place] = WorkerSlot(name, self._scratch, self.limits, wanted)
+                self._slots[place] = WorkerSlot(
+                    name, self._scratch, self.limits, wanted, interpreter
+                )
             return self._slots[place]
 
     def _tell(self, phase: str, detail: str) -> None:
@@ -174,6 +184,25 @@ def _end(owner: int, slots: dict[_Place, WorkerSlot], scratch: TempDirs) -> None
     for process in processes:
         process.stop(grace=max(0.01, deadline - time.monotonic()))
     scratch.remove()
+
+
+@contextmanager
+def _named_environment(interpreter: str) -> Iterator[None]:
+    """What another environment lacks is to be installed there, and not here."""
+    try:
+        yield
+    except MissingDependencyError as error:
+        if not interpreter:
+            raise
+        raise lacks_package(error.package, interpreter, needed_for=error.needed_for) from error
+
+
+def _placed(environment: Environment, asked: Environment) -> Environment:
+    """With the interpreter that it ran in, and its version."""
+    if not asked.interpreter:
+        return environment
+    facts = {**environment.facts, "python": examined(asked.interpreter).version}
+    return replace(environment, interpreter=asked.interpreter, facts=facts)
 
 
 class RemoteSession:
@@ -195,10 +224,11 @@ class RemoteSession:
         self._open()
 
     def _open(self) -> None:
-        self._number, reply = self._slot.open(self._recipe, self._asked)
+        with _named_environment(self._asked.interpreter):
+            self._number, reply = self._slot.open(self._recipe, self._asked)
         self._generation = self._slot.generation
         self.capabilities = decode(Capabilities, reply["capabilities"])
-        self.environment = decode(Environment, reply["environment"])
+        self.environment = _placed(decode(Environment, reply["environment"]), self._asked)
 
     def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
         """Compute ``fetch`` from ``feeds``."""

@@ -34,10 +34,12 @@ class WorkerSlot:
         scratch: TempDirs,
         limits: Limits,
         variables: Mapping[str, str] | None = None,
+        interpreter: str = "",
     ) -> None:
+        """``interpreter`` is the executable of another Python environment."""
         self.process: WorkerProcess | None = None
         self.generation = 0
-        self._variables = dict(variables or {})
+        self._variables, self.interpreter = dict(variables or {}), interpreter
         self._name, self._scratch, self._limits = name, scratch, limits
         self._loaded: dict[int, Stamp | None] = {}
         self._numbers = 0
@@ -53,7 +55,10 @@ class WorkerSlot:
                 folder = self._scratch.folder(self._name)
                 memory = self._limits.memory_bytes or default_worker_memory()
                 self.process = WorkerProcess(
-                    folder=folder, memory_bytes=memory, variables=self._variables
+                    folder=folder,
+                    memory_bytes=memory,
+                    variables=self._variables,
+                    interpreter=self.interpreter,
                 )
                 self._outbox = Outbox(folder / "to_worker")
                 self.generation += 1

@@ -33,6 +33,8 @@ from isomorph.core.errors import UsageError
         ([], None),
         (["onnxruntime"], "onnxruntime"),
         (["candidate=onnxruntime"], {"candidate": "onnxruntime"}),
+        (["onnxruntime@/a=b/env"], "onnxruntime@/a=b/env"),
+        (["candidate=onnxruntime@/a=b/env"], {"candidate": "onnxruntime@/a=b/env"}),
         (["pytorch", "candidate=onnxruntime"],
          {"reference": "pytorch", "candidate": "onnxruntime"}),
     ],

@@ -93,3 +93,22 @@ def test_a_file_that_is_missing_is_named(store, cell):
 def test_versions_are_those_of_everything_installed():
     found = versions()
     assert {"isomorph", "python", "numpy", "onnxruntime"} <= set(found)
+
+
+def test_the_packages_of_another_environment_count(store, cell):
+    elsewhere = replace(cell, options={"runtime": {"candidate": "onnxruntime@/envs/one"}})
+
+    def key_with(version):
+        asked = []
+
+        def packages(place):
+            asked.append(place)
+            return {"onnxruntime": version}
+
+        found = CellKeys(store, {"isomorph": "1"}, packages).key(elsewhere)
+        assert asked == ["/envs/one"]
+        return found
+
+    assert key_with("1.0") == key_with("1.0")
+    assert key_with("1.0") != key_with("1.1")
+    assert key_with("1.0") != key(store, cell)

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Environment
 
+_EXCHANGE = "import executorch.runtime"
+"""What shows that a release works with the NumPy beside it."""
+
 
 class ExecutorchRuntime:
     """Runs the program that a device would run, by the kernels of the installed package."""
@@ -20,6 +23,7 @@ class ExecutorchRuntime:
     name = "executorch"
     extra: str | None = "executorch"
     worker = "executorch"
+    packages: Mapping[str, str] = {"executorch": _EXCHANGE}
     settings: Mapping[str, str] = {"threads": ""}
     plain: Mapping[str, str] = {}
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-import ml_dtypes
 import numpy as np
 import torch
 from executorch.extension.pybindings import _C
@@ -140,7 +139,7 @@ class ExecutorchSession:
 
 
 def _torch(array: Array) -> torch.Tensor:
-    if array.dtype == ml_dtypes.bfloat16:
+    if array.dtype.name == "bfloat16":
         return torch.from_numpy(array.view(np.int16).copy()).view(torch.bfloat16)
     return torch.from_numpy(array.copy())
 
@@ -149,5 +148,5 @@ def _array(value: Any) -> Array:  # noqa: ANN401
     if not isinstance(value, torch.Tensor):
         return np.asarray(value)
     if value.dtype == torch.bfloat16:
-        return np.array(value.contiguous().view(torch.int16).numpy().view(ml_dtypes.bfloat16))
+        return np.array(value.contiguous().view(torch.int16).numpy().view(numpy_dtype("bfloat16")))
     return np.array(value.contiguous().numpy())

@@ -26,6 +26,9 @@ _VALUES = {
     "matmul_precision": ("default", "high", "highest"),
 }
 
+_EXCHANGE = "import numpy, jax.numpy; numpy.asarray(jax.numpy.asarray(numpy.zeros(2)))"
+"""What shows that a release works with the NumPy beside it."""
+
 
 class JaxRuntime:
     """XLA's compiler for CPUs, with its fusions or without them."""
@@ -33,6 +36,7 @@ class JaxRuntime:
     name = "jax"
     extra: str | None = "jax"
     worker = "jax"
+    packages: Mapping[str, str] = {"jax": _EXCHANGE}
     settings: Mapping[str, str] = {"optimization": "default", "matmul_precision": "default"}
     plain: Mapping[str, str] = {"optimization": "none"}
     switches = (

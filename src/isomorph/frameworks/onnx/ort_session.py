@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
+from isomorph.core.errors import IsomorphError
 from isomorph.core.memory import copying_weights, count_mapped, memory_limit
 from isomorph.frameworks.onnx.cut import rename_duplicates
 from isomorph.frameworks.onnx.external_data import is_external
@@ -135,6 +136,8 @@ def _session(
             return ort.InferenceSession(
                 source, options, providers=list(settings.providers), **extra
             )
+    except IsomorphError:
+        raise  # the process of another environment has died, or its package is missing
     except Exception as error:
         raise opening_failed(error, proto, file=file) from error
 

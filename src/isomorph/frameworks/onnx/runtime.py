@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.cutting import unfed_inputs
-from isomorph.core.errors import UsageError
+from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.execution import (
     LOG_LINES,
     OPTIMIZERS_THAT_RAN,
@@ -20,6 +20,7 @@ from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.frameworks.onnx.ort_settings import DEFAULTS
 
 if TYPE_CHECKING:
+    from isomorph.core.execution import OpensElsewhere
     from isomorph.core.model import Model
     from isomorph.core.trace import Arrays, Value
     from isomorph.frameworks.onnx.cut import Slice
@@ -29,6 +30,11 @@ if TYPE_CHECKING:
 KEPT_PIECES = 8
 """Sub-models that stay open: a bisection comes back to the same few cuts."""
 
+_EXCHANGE = (
+    "import numpy, onnxruntime; onnxruntime.OrtValue.ortvalue_from_numpy(numpy.zeros(2)).numpy()"
+)
+"""What shows that a release works with the NumPy beside it."""
+
 
 class OnnxRuntime:
     """ONNX Runtime with its own optimizer, providers and threads."""
@@ -36,6 +42,7 @@ class OnnxRuntime:
     name = "onnxruntime"
     extra: str | None = None
     worker = "onnxruntime"
+    packages: Mapping[str, str] = {"onnxruntime": _EXCHANGE, "onnxruntime-gpu": _EXCHANGE}
     settings: Mapping[str, str] = DEFAULTS
     plain: Mapping[str, str] = {"optimization": "none"}
     switches = (
@@ -55,6 +62,12 @@ class OnnxRuntime:
         from isomorph.frameworks.onnx.ort_settings import as_code
 
         return as_code(settings)
+
+    def program(self, model: str, settings: Mapping[str, str]) -> str:
+        """A program that runs a model with ONNX Runtime and NumPy alone."""
+        from isomorph.frameworks.onnx.ort_program import program_source
+
+        return program_source(model, settings)
 
     def abilities(self) -> Mapping[str, object]:
         """The opsets that it opens, and the types of its kernels."""
@@ -78,6 +91,17 @@ class OnnxRuntime:
         settings = settings_of(environment.settings, environment.threads, ort)
         if not settings.custom_ops:
             refuse_unknown(model.native.outline, file=model.location)
+        return OnnxSession(model=model, environment=environment, settings=settings, ort=ort)
+
+    def open_elsewhere(
+        self, model: Model, environment: Environment, elsewhere: OpensElsewhere
+    ) -> OnnxSession:
+        """The same with the ONNX Runtime of another environment, which needs NumPy beside."""
+        from isomorph.frameworks.onnx.ort_elsewhere import OrtElsewhere
+        from isomorph.frameworks.onnx.ort_settings import settings_of
+
+        ort = OrtElsewhere(elsewhere)
+        settings = settings_of(environment.settings, environment.threads, ort)
         return OnnxSession(model=model, environment=environment, settings=settings, ort=ort)
 
 
@@ -196,6 +220,8 @@ class OnnxSession:
         given = {name: fed(self._ort, value) for name, value in feeds.items()}
         try:
             return fetched(self._ort, opening.session, given, fetch)
+        except IsomorphError:
+            raise  # the process of another environment has died
         except Exception as error:
             raise running_failed(error, file=self._model.location) from error
 

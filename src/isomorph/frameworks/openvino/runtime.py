@@ -21,6 +21,9 @@ _VALUES = {
     "dynamic_quantization": ("default", "off"),
 }
 
+_EXCHANGE = "import numpy, openvino; openvino.Tensor(numpy.zeros(2)).data.copy()"
+"""What shows that a release works with the NumPy beside it."""
+
 
 class OpenvinoRuntime:
     """OpenVINO on the CPU, which may compute in bfloat16 where the processor has it.
@@ -33,6 +36,7 @@ class OpenvinoRuntime:
     name = "openvino"
     extra: str | None = "openvino"
     worker = "openvino"
+    packages: Mapping[str, str] = {"openvino": _EXCHANGE}
     settings: Mapping[str, str] = {
         "precision": "default",
         "mode": "default",

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import ml_dtypes
 import numpy as np
 import torch
 
 from isomorph.core.errors import UsageError
+from isomorph.store.dtypes import dtype_of
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
 # NumPy has no such types of its own; their bits travel as integers of the same width.
-_BY_BITS: dict[torch.dtype, tuple[torch.dtype, Any]] = {
-    torch.bfloat16: (torch.int16, ml_dtypes.bfloat16),
-    torch.float8_e4m3fn: (torch.uint8, ml_dtypes.float8_e4m3fn),
-    torch.float8_e5m2: (torch.uint8, ml_dtypes.float8_e5m2),
-    torch.float8_e4m3fnuz: (torch.uint8, ml_dtypes.float8_e4m3fnuz),
-    torch.float8_e5m2fnuz: (torch.uint8, ml_dtypes.float8_e5m2fnuz),
+_BY_BITS: dict[torch.dtype, torch.dtype] = {
+    torch.bfloat16: torch.int16,
+    torch.float8_e4m3fn: torch.uint8,
+    torch.float8_e5m2: torch.uint8,
+    torch.float8_e4m3fnuz: torch.uint8,
+    torch.float8_e5m2fnuz: torch.uint8,
 }
-_TORCH_BY_NUMPY = {np.dtype(numpy): torch_type for torch_type, (_, numpy) in _BY_BITS.items()}
+_BY_NAME = {str(each).removeprefix("torch."): each for each in _BY_BITS}
 
 FLOATS = frozenset({torch.float32, torch.float16, torch.bfloat16, torch.float64, *_BY_BITS})
 """Every real floating type."""
@@ -34,6 +34,10 @@ def dtype_name(dtype: torch.dtype | None, kind: str = "tensor") -> str | None:
     if dtype is None:
         return _DECLARABLE.get(kind)
     return str(dtype).removeprefix("torch.")
+
+
+def _numpy_type(dtype: torch.dtype) -> np.dtype[Any]:
+    return dtype_of(str(dtype).removeprefix("torch."))
 
 
 def to_array(value: Any, *, copy: bool = True) -> Any:  # noqa: ANN401
@@ -53,8 +57,8 @@ def to_array(value: Any, *, copy: bool = True) -> Any:  # noqa: ANN401
     if plain.layout is not torch.strided:
         plain = plain.to_dense()
     if plain.dtype in _BY_BITS:
-        bits, numpy = _BY_BITS[plain.dtype]
-        return plain.contiguous().view(bits).numpy().view(numpy).copy()
+        bits = plain.contiguous().view(_BY_BITS[plain.dtype]).numpy()
+        return bits.view(_numpy_type(plain.dtype)).copy()
     return plain.numpy().copy() if copy else plain.numpy()
 
 
@@ -69,18 +73,17 @@ def stored_array(value: Any) -> Array | None:  # noqa: ANN401
         return None
     plain = value.detach()
     if plain.dtype in _BY_BITS:
-        bits, numpy = _BY_BITS[plain.dtype]
-        return np.asarray(plain.view(bits).numpy().view(numpy))
+        bits = plain.view(_BY_BITS[plain.dtype]).numpy()
+        return np.asarray(bits.view(_numpy_type(plain.dtype)))
     return np.asarray(plain.numpy())
 
 
 def to_tensor(array: Array) -> torch.Tensor:
     """A tensor with its own memory, so that whatever runs cannot reach the caller's array."""
     plain = np.ascontiguousarray(array).reshape(np.shape(array))
-    if plain.dtype in _TORCH_BY_NUMPY:
-        dtype = _TORCH_BY_NUMPY[plain.dtype]
-        bits = _BY_BITS[dtype][0]
-        width = np.int16 if bits is torch.int16 else np.uint8
+    if plain.dtype.name in _BY_NAME:
+        dtype = _BY_NAME[plain.dtype.name]
+        width = np.int16 if _BY_BITS[dtype] is torch.int16 else np.uint8
         return torch.from_numpy(plain.view(width).copy()).view(dtype)
     if plain.dtype.kind not in "biufc":
         raise UsageError(

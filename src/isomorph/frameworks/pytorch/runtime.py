@@ -24,6 +24,9 @@ _NARROW = ("float16", "bfloat16")
 _DTYPES = ("as declared", "float64", "float32", *_NARROW)
 _STAGES = ("no", "dynamo", "aot", "decompositions", "yes")
 
+_EXCHANGE = "import numpy, torch; torch.from_numpy(numpy.zeros(2)).numpy()"
+"""What shows that a release works with the NumPy beside it."""
+
 
 class PytorchRuntime:
     """The exported program or TorchScript module as it is, on the device one asks for."""
@@ -31,6 +34,7 @@ class PytorchRuntime:
     name = "pytorch"
     extra = "torch"
     worker = "pytorch"
+    packages: Mapping[str, str] = {"torch": _EXCHANGE}
     settings: Mapping[str, str] = {
         "device": "cpu",
         "dtype": "as declared",

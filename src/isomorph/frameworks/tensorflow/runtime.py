@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _ONEDNN = "TF_ENABLE_ONEDNN_OPTS"
 _THREADS = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
 
+_EXCHANGE = "import numpy, tensorflow; tensorflow.constant(numpy.zeros(2)).numpy()"
+"""What shows that a release works with the NumPy beside it."""
+
 
 class TensorflowRuntime:
     """The deployed function with its own variables; cuts are made from the frozen graph."""
@@ -28,6 +31,7 @@ class TensorflowRuntime:
     name = "tensorflow"
     extra = "tensorflow"
     worker = "tensorflow"
+    packages: Mapping[str, str] = {"tensorflow": _EXCHANGE, "tensorflow-cpu": _EXCHANGE}
     settings: Mapping[str, str] = {
         "mode": "graph",
         "xla": "no",

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 _VALUES = {"xnnpack": ("on", "off"), "kernels": ("default", "reference")}
 
+_EXCHANGE = "import ai_edge_litert.interpreter"
+"""What shows that a release works with the NumPy beside it."""
+
 
 class TfliteRuntime:
     """LiteRT with XNNPACK, with its own kernels, or with the reference kernels."""
@@ -24,6 +27,7 @@ class TfliteRuntime:
     name = "tflite"
     extra: str | None = "tflite"
     worker = "tflite"
+    packages: Mapping[str, str] = {"ai-edge-litert": _EXCHANGE}
     settings: Mapping[str, str] = {"xnnpack": "on", "kernels": "default", "threads": ""}
     # The reference kernels are another arithmetic, not another graph: an experiment of its own.
     plain: Mapping[str, str] = {"xnnpack": "off"}

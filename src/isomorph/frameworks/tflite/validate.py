@@ -42,7 +42,8 @@ def checked(program: TfliteProgram, *, file: str) -> TfliteProgram:
 
 def refuse_unreadable(model: Any, *, file: str) -> None:  # noqa: ANN401
     """Turn away what the format allows and nobody here can give a value to."""
-    if model.externalBuffers:
+    # Schemas of earlier releases have no such field.
+    if getattr(model, "externalBuffers", None):
         raise UnreadableModelError(
             "UNSUPPORTED_FORMAT",
             "the model keeps weights in files of their own",

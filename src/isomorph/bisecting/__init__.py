@@ -1,0 +1,1 @@
+"""Which release, optimizer or opset changed a verdict."""

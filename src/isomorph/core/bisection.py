@@ -1,0 +1,85 @@
+"""A search for the first release, or optimizer, under which the verdict is another one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+SCHEMA = "isomorph.bisection/1"
+
+
+class Over(StrEnum):
+    """What the points of a search are."""
+
+    RELEASES = "releases"
+    OPTIMIZERS = "optimizers"
+
+
+class TrialStatus(StrEnum):
+    """What became of one point."""
+
+    JUDGED = "judged"
+    """It was checked and has a verdict."""
+    NOT_INSTALLED = "not-installed"
+    """The release could not be installed, or not be imported."""
+
+
+class SearchOutcome(StrEnum):
+    """What the search came to."""
+
+    FOUND = "found"
+    """Two neighbors have different verdicts."""
+    ENDS_AGREE = "ends-agree"
+    """The first and the last point have the same verdict, so there is nothing to search for."""
+    UNDECIDED = "undecided"
+    """Fewer than two points have a verdict."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One point that was tried. ``verdict`` is empty where it has none; ``reason`` says why."""
+
+    point: str
+    status: TrialStatus
+    verdict: str = ""
+    headline: str = ""
+    reason: str = ""
+    seconds: float = 0.0
+    packages: Mapping[str, str] = field(default_factory=dict)
+    """The versions of what decides about the run in its environment."""
+    interpreter: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bisection:
+    """The whole search. ``trials`` are in the order in which they were made."""
+
+    over: Over
+    package: str
+    side: str
+    reference: str
+    candidate: str
+    points: tuple[str, ...]
+    trials: tuple[Trial, ...]
+    outcome: SearchOutcome
+    before: str = ""
+    """The last point with the verdict of the first one."""
+    after: str = ""
+    """The first point with another verdict."""
+    without_verdict: tuple[str, ...] = ()
+    """Points between these two that have no verdict: the change may be in one of them."""
+    cache: str = ""
+    reproducer: str = ""
+    seconds: float = 0.0
+    version: str = ""
+    schema: str = SCHEMA
+
+    def trial(self, point: str) -> Trial | None:
+        """The trial of a point; None where it was not tried."""
+        return next((each for each in self.trials if each.point == point), None)
+
+    @property
+    def exit_code(self) -> int:
+        """0 where the question has an answer, 3 where it has none."""
+        return 3 if self.outcome is SearchOutcome.UNDECIDED else 0
