@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from isomorph.cli import options
 from isomorph.cli.parameters import Argument, Option
 from isomorph.core.errors import UsageError
+from isomorph.core.sweep import EngineName
 
 if TYPE_CHECKING:
     from isomorph.core.sweep import Sweep
@@ -32,6 +33,17 @@ def sweep(
     ] = None,
     memory: Annotated[
         str | None, Option("--memory", metavar="SIZE", help="For all cells together, as in 16GiB.")
+    ] = None,
+    engine: Annotated[
+        str, Option("--engine", metavar="NAME", help="local, or ray for the machines of a cluster.")
+    ] = EngineName.LOCAL,
+    address: Annotated[
+        str | None,
+        Option(
+            "--address",
+            metavar="ADDRESS",
+            help="A Ray cluster: auto or HOST:PORT. Without it, one is started here.",
+        ),
     ] = None,
     shard: Annotated[
         str | None, Option("--shard", metavar="N/COUNT", help="Run one part of the cells.")
@@ -67,6 +79,7 @@ def sweep(
     format = options.require_choice(  # noqa: A001 - the word on the command line
         "--format", format_of(format, output, FORMATS), FORMATS
     )
+    options.require_choice("--engine", engine, tuple(EngineName))
     for each in again or ():
         options.require_choice("--again", each, AGAIN)
     if export is not None and export.suffix not in _EXPORTS:
@@ -83,7 +96,7 @@ def sweep(
         return 0
     found = api.sweep(
         file, store=store, jobs=jobs, memory=options.memory_bytes(memory), shard=part,
-        only=only or (), again=again or (), on_cell=_show_cell,
+        only=only or (), again=again or (), engine=engine, address=address, on_cell=_show_cell,
     )  # fmt: skip
     if export is not None:
         write(_rendered(found, {".json": "json", ".csv": "csv"}.get(export.suffix, "markdown")),

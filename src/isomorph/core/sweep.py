@@ -17,6 +17,15 @@ class Verb(StrEnum):
     PROVE = "prove"
 
 
+class EngineName(StrEnum):
+    """Where the cells of a sweep run."""
+
+    LOCAL = "local"
+    """In processes of this machine."""
+    RAY = "ray"
+    """In tasks of a Ray cluster."""
+
+
 class CellStatus(StrEnum):
     """What became of a cell."""
 

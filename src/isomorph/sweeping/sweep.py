@@ -15,7 +15,7 @@ from isomorph.core.sweep_limits import SWEEP_ATTEMPTS
 from isomorph.sweeping.cell_command import command_words
 from isomorph.sweeping.cell_keys import CellKeys, versions
 from isomorph.sweeping.cell_run import REPORTS, answer, blank, report_words
-from isomorph.sweeping.local_engine import BYTES_PER_BYTE, START_BYTES, Task
+from isomorph.sweeping.task import BYTES_PER_BYTE, START_BYTES, Task
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
@@ -89,18 +89,18 @@ class Sweeping:
                     self._results[place] = found
                     continue
             if key not in places:
-                tasks.append(self._task(cell, key, words))
+                tasks.append(self._task(cell, key, words, keys))
             places.setdefault(key, []).append(place)
         return tasks, places
 
-    def _task(self, cell: Cell, key: str, words: Sequence[str]) -> Task:
+    def _task(self, cell: Cell, key: str, words: Sequence[str], keys: CellKeys) -> Task:
         report = self.store.running / f"{key}.json"
         size = sum(_size(Path(each)) for each in (cell.reference, cell.candidate))
         stated = cell.options.get("memory")
         need = int(stated) if stated else START_BYTES + BYTES_PER_BYTE * size
         return Task(
             key=key, words=(*words, *report_words(report)), folder=self.store.running,
-            need_bytes=need,
+            need_bytes=need, report=report, cell=cell, files=keys.files(cell),
         )  # fmt: skip
 
     def _run(self, tasks: Sequence[Task], places: Mapping[str, Sequence[int]]) -> None:
