@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isomorph.core.errors import UsageError
-from isomorph.core.sweep import CellResult, CellStatus, EngineName
+from isomorph.core.sweep import EngineName
 
 if TYPE_CHECKING:
     from isomorph.core.sweep import Sweep
@@ -49,9 +49,9 @@ def sweep(
     ):
         running = Sweeping(
             plan=plan, store=opened, engine=running_cells,
-            again=lambda each: _word(each) in again, on_cell=on_cell or (lambda _: None),
+            again=lambda each: each.outcome in again, on_cell=on_cell or (lambda _: None),
         )  # fmt: skip
-        return running.sweep(cells)
+        return running.sweep(cells, whole=len(cells) == len(plan.cells))
 
 
 @contextmanager
@@ -94,8 +94,3 @@ def _memory() -> int:
     from isomorph.core.system_memory import total_memory
 
     return int(0.9 * min(psutil.virtual_memory().available, total_memory()))
-
-
-def _word(result: CellResult) -> str:
-    """The verdict; ``error`` for an answer without one."""
-    return result.verdict or ("error" if result.status is CellStatus.DONE else str(result.status))

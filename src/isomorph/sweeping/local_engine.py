@@ -48,6 +48,11 @@ class LocalEngine:
         finally:
             self.stop()
 
+    @property
+    def running(self) -> int:
+        """How many tasks have begun and not ended."""
+        return len(self._running)
+
     def stop(self) -> None:
         """End what runs, all at a time."""
         threads = [threading.Thread(target=each.stop) for _, each in self._running.values()]

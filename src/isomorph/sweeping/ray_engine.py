@@ -89,6 +89,11 @@ class RayEngine:
             self._running.clear()
             self._parts.clear()
 
+    @property
+    def running(self) -> int:
+        """How many tasks have begun, as far as there is room; others wait in the cluster."""
+        return min(len(self._running), self._places())
+
     def _ready(self) -> Sequence[Any]:
         return self.cluster.ended(list(self._running), _LOOK_SECONDS) if self._running else ()
 
@@ -142,8 +147,10 @@ class RayEngine:
         """How many tasks are submitted at a time, as the cluster is now."""
         if time.monotonic() - self._asked >= _SIZE_SECONDS:
             self._nodes, self._asked = self.cluster.nodes(), time.monotonic()
-        places = sum(max(1, int(each.cpus // CELL_CPUS)) for each in self._nodes)
-        return self.jobs or max(_LEAST_SUBMITTED, _QUEUED * places)
+        return self.jobs or max(_LEAST_SUBMITTED, _QUEUED * self._places())
+
+    def _places(self) -> int:
+        return sum(max(1, int(each.cpus // CELL_CPUS)) for each in self._nodes)
 
     def _sent(self, task: Task) -> dict[str, Sequence[Any]]:
         """What the parts of every file of a task are fetched with, each file put once."""

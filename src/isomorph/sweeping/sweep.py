@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -30,15 +31,25 @@ class Engine(Protocol):
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Ended]]:
         """Each task with how it ended, as they end."""
 
+    @property
+    def running(self) -> int:
+        """How many tasks have begun and not ended."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progressing:
-    """How far a sweep is, after each cell."""
+    """How far a sweep is, after each cell; of those that were not known, in this run.
+
+    ``running`` have begun and not ended. ``outcomes`` counts those that are done, by verdict.
+    """
 
     done: int
     total: int
+    running: int
     running_since: float
     latest: CellResult
+    slowest: CellResult
+    outcomes: Mapping[str, int]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -53,11 +64,15 @@ class Sweeping:
     _results: dict[int, CellResult] = field(default_factory=dict)
     _begun: float = field(default_factory=time.monotonic)
 
-    def sweep(self, chosen: Sequence[Cell]) -> Sweep:
-        """The results of these cells of the plan; an interruption keeps all that is done."""
+    def sweep(self, chosen: Sequence[Cell], *, whole: bool = False) -> Sweep:
+        """The results of these cells of the plan; an interruption keeps all that is done.
+
+        ``whole`` says that they are all of the plan: the store then forgets the names of others.
+        """
         interrupted = False
         try:
             tasks, places = self._tasks(chosen)
+            self.store.note_names(list(self._results.values()), whole=whole)
             self._run(tasks, places)
         except KeyboardInterrupt:
             interrupted = True
@@ -105,8 +120,8 @@ class Sweeping:
 
     def _run(self, tasks: Sequence[Task], places: Mapping[str, Sequence[int]]) -> None:
         """Run all tasks; one whose process was ended from outside is run again, a few times."""
-        total = sum(len(each) for each in places.values())
-        left, done = list(tasks), 0
+        total, since = sum(len(each) for each in places.values()), time.monotonic()
+        left, outcomes, slowest = list(tasks), Counter[str](), None
         for attempt in range(1, SWEEP_ATTEMPTS + 1):
             lost: list[Task] = []
             with closing(self.engine.run(left)) as ending:  # type: ignore[type-var]
@@ -114,10 +129,13 @@ class Sweeping:
                     if ended.exit_code is None and attempt < SWEEP_ATTEMPTS:
                         lost.append(task)
                         continue
-                    done += len(places[task.key])
                     latest = self._note(task, ended, attempt, places[task.key])
+                    outcomes[latest.outcome] += len(places[task.key])
+                    if slowest is None or latest.seconds > slowest.seconds:
+                        slowest = latest
                     self.on_cell(Progressing(
-                        done=done, total=total, running_since=self._begun, latest=latest
+                        done=outcomes.total(), total=total, running=self.engine.running,
+                        running_since=since, latest=latest, slowest=slowest, outcomes=outcomes,
                     ))  # fmt: skip
             if not lost:
                 return
