@@ -101,8 +101,9 @@ def on_cluster(file: Path, store: Path) -> Ran:
     folder = Path(tempfile.mkdtemp(prefix="ray-"))  # sockets need a short path
     head = {"num_cpus": 1, "include_dashboard": False}
     os.environ["RAY_TMPDIR"] = str(folder)
-    cluster, apart = Cluster(initialize_head=True, head_node_args=head), None
+    cluster = apart = None
     try:
+        cluster = Cluster(initialize_head=True, head_node_args=head)
         killed = cluster.add_node(num_cpus=1)
         apart = _node_apart(cluster.address, file.parent / "models")
         if apart is None:
@@ -120,7 +121,8 @@ def on_cluster(file: Path, store: Path) -> Ran:
             with suppress(ProcessLookupError):
                 os.killpg(apart.pid, signal.SIGKILL)
             apart.wait()
-        cluster.shutdown()
+        if cluster is not None:
+            cluster.shutdown()
         shutil.rmtree(folder, ignore_errors=True)
 
 
