@@ -41,8 +41,11 @@ ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 if os.getppid() != int(sys.argv.pop(1)):
     os._exit(1)
 here = os.path.dirname(os.path.dirname(sys.argv[2]))
-child = "import ctypes, time; ctypes.CDLL(None).prctl(1, 9); time.sleep(600)"
-worker = subprocess.Popen([sys.executable, "-S", "-c", child, here])
+child = (
+    "import ctypes, os, sys, time; ctypes.CDLL(None).prctl(1, 9)\\n"
+    "if os.getppid() == int(sys.argv[1]): time.sleep(600)"
+)
+worker = subprocess.Popen([sys.executable, "-S", "-c", child, str(os.getpid()), here])
 signal.signal(signal.SIGTERM, lambda *_: (worker.kill(), os._exit(1)))
 open(os.path.join(here, "starts", str(os.getpid())), "w").close()
 target = next(word for word in sys.argv if word.startswith("--output=")).partition("=")[2]
@@ -133,8 +136,14 @@ class Nodes:
         return self._cluster.address
 
     def ready(self) -> None:
-        if self._other is None:
-            self._other = self._cluster.add_node(num_cpus=2)
+        for attempt in range(4):
+            if self._other is not None:
+                return
+            try:
+                self._other = self._cluster.add_node(num_cpus=2)
+            except Exception:  # a busy machine: Ray waits 30 seconds for a node to start
+                if attempt == 3:
+                    raise
 
     def kill(self) -> None:
         node, self._other = self._other, None

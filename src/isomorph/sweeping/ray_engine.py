@@ -29,7 +29,8 @@ _QUEUED = 2
 _LOOK_SECONDS = 1.0
 _SIZE_SECONDS = 5.0
 """How often the size of the cluster is asked for; nodes come and go."""
-_CANCEL_SECONDS = 8.0
+_CANCEL_SECONDS = 20.0
+"""What a cell may take to end its workers and to remove its files."""
 
 
 class Cluster(Protocol):
