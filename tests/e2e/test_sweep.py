@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -82,6 +83,7 @@ def test_a_matrix_is_checked_once(folder):
     again = sweep(folder, "--format", "json")
     document = json.loads(again.stdout)
     assert [each["fresh"] for each in document["cells"]] == [False] * 4
+    shutil.copytree(folder / "sweep-results", folder / "before")
     # A model that changed is checked again, and nothing else.
     changed = parser.parse_model(PARTS.format(slope=1.5)).SerializeToString()
     (folder / "steeper.onnx").write_bytes(changed)
@@ -91,6 +93,12 @@ def test_a_matrix_is_checked_once(folder):
     (folder / "steeper.onnx").write_bytes((folder / "copy.onnx").read_bytes())
     last = json.loads(sweep(folder, "--format", "json").stdout)
     assert {(each["verdict"], each["fresh"]) for each in last["cells"]} == {("equivalent", False)}
+    changed = sweep(folder, "--compare", "before")
+    assert (changed.returncode, changed.stdout.splitlines()[0]) == (0, "2 fixed, 2 same")
+    worse = sweep(folder, "--store", "before", "--compare", "sweep-results", "--format", "json")
+    assert worse.returncode == 1
+    kinds = [each["kind"] for each in json.loads(worse.stdout)["changes"]]
+    assert kinds == ["same", "same", "worse", "worse"]
 
 
 def test_parts_and_patterns_choose_cells(folder):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isomorph.core.sweep import CellResult, CellStatus
+from isomorph.core.errors import UsageError
+from isomorph.core.sweep import EngineName
 
 if TYPE_CHECKING:
     from isomorph.core.sweep import Sweep
-    from isomorph.sweeping.sweep import Progressing
+    from isomorph.sweeping.sweep import Engine, Progressing
 
 
 def sweep(
@@ -23,6 +25,8 @@ def sweep(
     shard: tuple[int, int] = (1, 1),
     only: Sequence[str] = (),
     again: Sequence[str] = (),
+    engine: str = EngineName.LOCAL,
+    address: str | None = None,
     on_cell: Callable[[Progressing], None] | None = None,
 ) -> Sweep:
     """Run the cells of a sweep file that are not done, and return the results of all.
@@ -30,21 +34,51 @@ def sweep(
     ``jobs`` is how many run at a time (a cell uses two cores), ``memory`` what they may need
     together. ``shard`` is the number of a part of the cells and how many parts there are. ``only``
     are patterns of cell names. ``again`` are verdicts (or ``error``) that are asked for once more.
+    With the engine ``ray``, cells are tasks of the cluster at ``address`` (``auto``, HOST:PORT), or
+    of one that is started on this machine.
     """
     from isomorph.store.sweep_store import SweepStore
     from isomorph.sweeping.cell_selection import chosen_cells, planned
-    from isomorph.sweeping.local_engine import LocalEngine
     from isomorph.sweeping.sweep import Sweeping
 
     plan = planned(file)
     cells = chosen_cells(plan, shard, only)
-    with SweepStore(Path(store if store is not None else plan.store)) as opened:
-        engine = LocalEngine(jobs=jobs or default_jobs(), memory_bytes=memory or _memory())
+    with (
+        SweepStore(Path(store if store is not None else plan.store)) as opened,
+        _engine(engine, address, jobs, memory) as running_cells,
+    ):
         running = Sweeping(
-            plan=plan, store=opened, engine=engine, again=lambda each: _word(each) in again,
-            on_cell=on_cell or (lambda _: None),
+            plan=plan, store=opened, engine=running_cells,
+            again=lambda each: each.outcome in again, on_cell=on_cell or (lambda _: None),
         )  # fmt: skip
-        return running.sweep(cells)
+        return running.sweep(cells, whole=len(cells) == len(plan.cells))
+
+
+@contextmanager
+def _engine(
+    name: str, address: str | None, jobs: int | None, memory: int | None
+) -> Iterator[Engine]:
+    """The engine of this name; a cluster is left, or ended where it was started here."""
+    if name not in tuple(EngineName):
+        raise UsageError(
+            "BAD_OPTION", f"{name!r} is no engine", why=f"expected: {', '.join(EngineName)}"
+        )
+    if name == EngineName.LOCAL:
+        from isomorph.sweeping.local_engine import LocalEngine
+
+        if address is not None:
+            raise UsageError("BAD_OPTION", "--address is for --engine ray", fix="add --engine ray")
+        yield LocalEngine(jobs=jobs or default_jobs(), memory_bytes=memory or _memory())
+        return
+    from isomorph.sweeping.cell_keys import versions
+    from isomorph.sweeping.ray_cluster import RayCluster
+    from isomorph.sweeping.ray_engine import RayEngine
+
+    cluster = RayCluster(address, memory)
+    try:
+        yield RayEngine(cluster=cluster, versions=versions(), jobs=jobs)
+    finally:
+        cluster.close()
 
 
 def default_jobs() -> int:
@@ -60,8 +94,3 @@ def _memory() -> int:
     from isomorph.core.system_memory import total_memory
 
     return int(0.9 * min(psutil.virtual_memory().available, total_memory()))
-
-
-def _word(result: CellResult) -> str:
-    """The verdict; ``error`` for an answer without one."""
-    return result.verdict or ("error" if result.status is CellStatus.DONE else str(result.status))

@@ -19,6 +19,15 @@ class Verb(StrEnum):
     PROVE = "prove"
 
 
+class EngineName(StrEnum):
+    """Where the cells of a sweep run."""
+
+    LOCAL = "local"
+    """In processes of this machine."""
+    RAY = "ray"
+    """In tasks of a Ray cluster."""
+
+
 class CellStatus(StrEnum):
     """What became of a cell."""
 
@@ -81,6 +90,11 @@ class CellResult:
     fresh: bool = False
     """Whether it was run now; else it was in the store."""
 
+    @property
+    def outcome(self) -> str:
+        """The verdict; ``error`` for an answer without one, ``lost`` or ``left`` for no answer."""
+        return self.verdict or ("error" if self.status is CellStatus.DONE else str(self.status))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepPlan:
@@ -112,8 +126,7 @@ class Sweep:
         """How many cells have each verdict, or none yet."""
         found: dict[str, int] = {}
         for each in self.cells:
-            word = each.verdict or ("error" if each.status is CellStatus.DONE else str(each.status))
-            found[word] = found.get(word, 0) + 1
+            found[each.outcome] = found.get(each.outcome, 0) + 1
         return found
 
     @property

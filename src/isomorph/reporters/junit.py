@@ -37,11 +37,11 @@ class JunitReporter:
         }
         suites = ET.Element("testsuites", {"name": "isomorph", **counts})
         # Only a suite may count what it skipped: Jenkins refuses the word around all suites.
-        about = {"name": _text(title(report)), "skipped": "0"}
+        about = {"name": xml_text(title(report)), "skipped": "0"}
         suite = ET.SubElement(suites, "testsuite", {**counts, **about})
         properties = ET.SubElement(suite, "properties")
         for key, value in _properties(report):
-            ET.SubElement(properties, "property", {"name": key, "value": _text(value)})
+            ET.SubElement(properties, "property", {"name": key, "value": xml_text(value)})
         suite.extend(cases)
         ET.indent(suites)
         return ET.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
@@ -61,15 +61,15 @@ def _verdict(report: Report) -> ET.Element:
     case = ET.Element("testcase", {"name": "verdict", "classname": _class(report), "time": time})
     text = "\n".join(f"{one.rank}. {one.code}: {sentence(one)}" for one in report.findings)
     if report.exit_code == 0:
-        ET.SubElement(case, "system-out").text = _text(
+        ET.SubElement(case, "system-out").text = xml_text(
             "\n".join(filter(None, (printable(report.headline), text)))
         )
         return case
     # In strict mode an equivalent model may fail for a fault that rounding hides.
     # A proof that contradicts what was measured leaves nothing known.
     unknown = report.verdict is Verdict.UNKNOWN or report.exit_code == BUG
-    reason = {"message": _text(printable(report.reason)), "type": str(report.verdict)}
-    ET.SubElement(case, "error" if unknown else "failure", reason).text = _text(text)
+    reason = {"message": xml_text(printable(report.reason)), "type": str(report.verdict)}
+    ET.SubElement(case, "error" if unknown else "failure", reason).text = xml_text(text)
     return case
 
 
@@ -77,16 +77,16 @@ def _output(one: Divergence, report: Report) -> ET.Element:
     name = one.candidate_output or one.reference_output or "?"
     case = ET.Element(
         "testcase",
-        {"name": f"output {_text(printable(name))}", "classname": _class(report), "time": "0"},
+        {"name": f"output {xml_text(printable(name))}", "classname": _class(report), "time": "0"},
     )
     excuse = accepted(report).get(one.candidate_output or one.reference_output or "")
     if one.verdict.exit_code and excuse is not None:
         text = f"{one.verdict}, accepted by the baseline: {printable(excuse)}"
-        ET.SubElement(case, "system-out").text = _text(text)
+        ET.SubElement(case, "system-out").text = xml_text(text)
     elif one.verdict.exit_code:
         kind = "error" if one.verdict is Verdict.UNKNOWN else "failure"
-        reason = {"message": _text(printable(one.reason)), "type": str(one.verdict)}
-        ET.SubElement(case, kind, reason).text = _text(_figures(one))
+        reason = {"message": xml_text(printable(one.reason)), "type": str(one.verdict)}
+        ET.SubElement(case, kind, reason).text = xml_text(_figures(one))
     return case
 
 
@@ -105,8 +105,9 @@ def _figures(one: Divergence) -> str:
 
 
 def _class(report: Report) -> str:
-    return f"isomorph.{_text(title(report))}"
+    return f"isomorph.{xml_text(title(report))}"
 
 
-def _text(text: str) -> str:
+def xml_text(text: str) -> str:
+    """The text without what XML cannot hold."""
     return _FORBIDDEN.sub("\ufffd", text)

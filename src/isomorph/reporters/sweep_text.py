@@ -9,40 +9,34 @@ from dataclasses import asdict, fields
 from typing import TYPE_CHECKING
 
 from isomorph.core.escaping import counted, printable
-from isomorph.core.sweep import CellResult, CellStatus
+from isomorph.core.sweep import CellResult
 from isomorph.reporters.table import columns
 
 if TYPE_CHECKING:
     from isomorph.core.sweep import Sweep
 
-_FINE = ("equivalent", "degraded", "proven")
-_SHORT = {"equivalent": "=", "degraded": "≈", "divergent": "≠", "unknown": "?", "proven": "≡",
+FINE = ("equivalent", "degraded", "proven")
+SYMBOLS = {"equivalent": "=", "degraded": "≈", "divergent": "≠", "unknown": "?", "proven": "≡",
           "open": "○", "error": "!", "lost": "!", "left": "·"}  # fmt: skip
 _NAMED = 40
 """Cells that are named one by one because they are not fine; all are in the exported rows."""
 
 
-def word(result: CellResult) -> str:
-    """The verdict of a cell; without one, what became of it."""
-    return result.verdict or ("error" if result.status is CellStatus.DONE else str(result.status))
-
-
 def as_text(found: Sweep) -> str:
     """The counts, the matrix, and every cell that is not fine with its reason."""
-    counts = ", ".join(f"{number} {name}" for name, number in _ranked(found))
     fresh = sum(each.fresh for each in found.cells)
     known = len(found.cells) - fresh
     effort = f"{fresh} run now in {found.seconds:.0f} s, {known} known or left"
     lines = [
-        f"{counted(len(found.cells), 'cell')}: {counts}",
+        summary(found),
         f"  {effort}; store {printable(found.store)}",
     ]
     if found.interrupted:
         lines.append("  interrupted: what is done is kept, and the same command goes on")
     lines += ["", columns(_matrix(found)), "", f"  {_legend(found)}"]
-    wrong = [each for each in found.cells if word(each) not in _FINE]
+    wrong = [each for each in found.cells if each.outcome not in FINE]
     for each in wrong[:_NAMED]:
-        lines += ["", f"{printable(each.name)}: {word(each).upper()}"]
+        lines += ["", f"{printable(each.name)}: {each.outcome.upper()}"]
         if each.reason:
             lines.append(f"  {printable(each.reason, limit=300)}")
         if each.node or each.cause:
@@ -54,14 +48,19 @@ def as_text(found: Sweep) -> str:
     return "\n".join(lines)
 
 
+def summary(found: Sweep) -> str:
+    """How many cells have each outcome, on one line."""
+    counts = ", ".join(f"{number} {name}" for name, number in ranked(found))
+    return f"{counted(len(found.cells), 'cell')}: {counts}"
+
+
 def as_markdown(found: Sweep) -> str:
     """The same matrix for a summary of continuous integration."""
     rows = _matrix(found, whole=True)
     table = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
-    counts = ", ".join(f"{number} {name}" for name, number in _ranked(found))
     cells = ["| " + " | ".join(printable(each).replace("|", "\\|") for each in row) + " |"
              for row in table]  # fmt: skip
-    return "\n".join([f"**{counted(len(found.cells), 'cell')}: {counts}**", "", *cells])
+    return "\n".join([f"**{summary(found)}**", "", *cells])
 
 
 def as_csv(found: Sweep) -> str:
@@ -76,17 +75,18 @@ def as_csv(found: Sweep) -> str:
     return stream.getvalue()
 
 
-def _ranked(found: Sweep) -> list[tuple[str, int]]:
-    order = list(_SHORT)
+def ranked(found: Sweep) -> list[tuple[str, int]]:
+    """How many cells have each outcome, the best first."""
+    order = list(SYMBOLS)
     counts = found.counted()
     return sorted(counts.items(), key=lambda each: order.index(each[0]) if each[0] in order else 99)
 
 
 def _matrix(found: Sweep, *, whole: bool = False) -> list[Sequence[str]]:
     """Models down, environments (with shard and seed) across."""
-    across = list(dict.fromkeys(_column(each) for each in found.cells))
+    across = list(dict.fromkeys(column(each) for each in found.cells))
     down = list(dict.fromkeys(each.model for each in found.cells))
-    cells = {(each.model, _column(each)): each for each in found.cells}
+    cells = {(each.model, column(each)): each for each in found.cells}
     rows: list[Sequence[str]] = [["model", *across]]
     for model in down:
         row = [cells.get((model, column)) for column in across]
@@ -95,16 +95,17 @@ def _matrix(found: Sweep, *, whole: bool = False) -> list[Sequence[str]]:
 
 
 def _shown(result: CellResult, *, whole: bool) -> str:
-    name = word(result)
-    text = f"{_SHORT.get(name, '?')} {name}" if whole else f"{_SHORT.get(name, '?')}"
+    name = result.outcome
+    text = f"{SYMBOLS.get(name, '?')} {name}" if whole else f"{SYMBOLS.get(name, '?')}"
     return text if result.ratio is None else f"{text} {result.ratio:.2g}×"
 
 
-def _column(result: CellResult) -> str:
+def column(result: CellResult) -> str:
+    """The environment, with the shard of the data and a seed other than 0."""
     parts = (result.environment, result.shard, f"seed {result.seed}" if result.seed else "")
     return " ".join(each for each in parts if each)
 
 
 def _legend(found: Sweep) -> str:
-    shown = [f"{_SHORT[name]} {name}" for name in _SHORT if name in found.counted()]
+    shown = [f"{SYMBOLS[name]} {name}" for name in SYMBOLS if name in found.counted()]
     return ", ".join(shown) + "; × is the largest error as a share of its budget"

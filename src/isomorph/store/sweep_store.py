@@ -10,8 +10,8 @@ import errno
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,8 @@ CREATE TABLE cells ({", ".join(_COLUMNS)}, PRIMARY KEY (key));
 CREATE TABLE digests (path PRIMARY KEY, stamp, digest);
 PRAGMA user_version = {LAYOUT};
 """
+_NAMES = ("name", "model", "environment", "shard", "seed", "key")
+_NAMES_TABLE = f"CREATE TABLE IF NOT EXISTS names ({', '.join(_NAMES)}, PRIMARY KEY (name))"
 
 
 class SweepStore:
@@ -65,11 +67,9 @@ class SweepStore:
         if layout == 0:
             self._index.executescript(_TABLES)
         elif layout != LAYOUT:
-            raise UsageError(
-                "STORE_UNREADABLE", "the store is of another version of isomorph",
-                file=str(self.folder), why=f"its layout is {layout}, this version has {LAYOUT}",
-                fix="name a new store: --store FOLDER",
-            )  # fmt: skip
+            raise _of_another_version(self.folder, layout)
+        # A store that an earlier version made has no names yet; the next sweep writes them.
+        self._index.execute(_NAMES_TABLE)
         self._index.execute("PRAGMA journal_mode = WAL")
         self._index.execute("PRAGMA synchronous = FULL")
 
@@ -109,6 +109,24 @@ class SweepStore:
                 [str(values[name]) if name == "status" else values[name] for name in _COLUMNS],
             )
 
+    def note_names(self, cells: Sequence[CellResult], *, whole: bool) -> None:
+        """Note which cells the sweep has; of the ``whole`` one, other names are removed."""
+        with _explained(self.folder):
+            self._index.execute("BEGIN")
+            try:
+                if whole:
+                    self._index.execute("DELETE FROM names")
+                places = ", ".join("?" * len(_NAMES))
+                self._index.executemany(
+                    f"INSERT OR REPLACE INTO names VALUES ({places})",  # noqa: S608 - fixed names
+                    [[getattr(each, name) for name in _NAMES] for each in cells],
+                )
+            except BaseException:
+                if self._index.in_transaction:  # a full disk has ended it already
+                    self._index.execute("ROLLBACK")
+                raise
+            self._index.execute("COMMIT")
+
     def digest(self, path: str, stamp: str) -> str | None:
         """The digest of a file that has not changed since it was noted."""
         row = self._index.execute(
@@ -122,6 +140,54 @@ class SweepStore:
             self._index.execute(
                 "INSERT OR REPLACE INTO digests VALUES (?, ?, ?)", (path, stamp, digest)
             )
+
+
+def read_cells(folder: Path) -> list[CellResult]:
+    """The cells of the last sweep of a store, with their answers; the store is only read."""
+    path = folder.resolve() / "index.sqlite"
+    if not path.is_file():
+        raise UsageError(
+            "STORE_UNREADABLE", "there is no store of a sweep", file=str(folder),
+            why="it has no index.sqlite", fix="name the folder that isomorph sweep wrote",
+        )  # fmt: skip
+    with _explained(folder), closing(_opened_to_read(path)) as index:
+        (layout,) = index.execute("PRAGMA user_version").fetchone()
+        if layout != LAYOUT:
+            raise _of_another_version(folder, layout)
+        if not index.execute("SELECT 1 FROM sqlite_master WHERE name = 'names'").fetchone():
+            raise UsageError(
+                "STORE_UNREADABLE", "the store does not name its cells", file=str(folder),
+                why="an earlier version of isomorph wrote it",
+                fix="run the sweep again: known answers are kept",
+            )  # fmt: skip
+        facts = ", ".join(f"cells.{each}" for each in _COLUMNS)
+        rows = index.execute(
+            f"SELECT names.name, model, environment, shard, seed, names.key, {facts} FROM names "  # noqa: S608
+            "LEFT JOIN cells ON cells.key = names.key ORDER BY names.rowid"
+        ).fetchall()
+    return [_named(row) for row in rows]
+
+
+def _named(row: Sequence[Any]) -> CellResult:
+    named = dict(zip(_NAMES, row, strict=False))
+    known = dict(zip(_COLUMNS, row[len(_NAMES) :], strict=True))
+    if known["status"] is None:
+        return CellResult(**named, status=CellStatus.LEFT)
+    return CellResult(**{**known, **named, "status": CellStatus(str(known["status"]))})
+
+
+def _opened_to_read(path: Path) -> sqlite3.Connection:
+    """Without a journal of its own: also in a folder that cannot be written to."""
+    writable = os.access(path.parent, os.W_OK)
+    return sqlite3.connect(f"{path.as_uri()}?{'mode=ro' if writable else 'immutable=1'}", uri=True)
+
+
+def _of_another_version(folder: Path, layout: int) -> UsageError:
+    return UsageError(
+        "STORE_UNREADABLE", "the store is of another version of isomorph", file=str(folder),
+        why=f"its layout is {layout}, this version has {LAYOUT}",
+        fix="name a new store: --store FOLDER",
+    )  # fmt: skip
 
 
 @contextmanager

@@ -18,10 +18,13 @@ from typing import TYPE_CHECKING
 from isomorph.core.errors import UsageError
 from isomorph.core.runtime_word import split_word
 from isomorph.store.projects import PATHS
+from isomorph.sweeping.task import CellFile
 from isomorph.version import VERSION
 from isomorph.workers.interpreters import find_executable, installed_packages
 
 if TYPE_CHECKING:
+    import os
+
     from isomorph.core.sweep import Cell
     from isomorph.store.sweep_store import SweepStore
 
@@ -62,7 +65,7 @@ class CellKeys:
         """``packages`` tells the versions in the environment of a place that a runtime names."""
         self._store, self._packages = store, packages
         self._installed = dict(sorted(installed.items()))
-        self._content: dict[str, str] = {}
+        self._content: dict[str, tuple[str, tuple[CellFile, ...]]] = {}
 
     def key(self, cell: Cell) -> str:
         """The digest of everything that the answer of a cell follows from."""
@@ -81,26 +84,42 @@ class CellKeys:
             facts["elsewhere"] = elsewhere
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
+    def files(self, cell: Cell) -> dict[str, tuple[CellFile, ...]]:
+        """The files of each path that the cell states; call ``key`` first."""
+        stated = [str(value) for name, value in cell.options.items() if name in PATHS]
+        return {word: self._content[word][1] for word in (cell.reference, cell.candidate, *stated)}
+
     def _of_path(self, word: str) -> str:
         if word not in self._content:
             path = Path(word)
             if not path.exists():
                 raise UsageError("FILE_NOT_FOUND", "there is no such file or folder:", file=word)
-            digest = hashlib.sha256()
+            digest, files = hashlib.sha256(), []
             for name, file in _files(path):
-                digest.update(f"{name}\0{self._of_file(file)}\0".encode())
-            self._content[word] = digest.hexdigest()
-        return self._content[word]
+                files.append(self._of_file(file, name))
+                digest.update(f"{name}\0{files[-1].digest}\0".encode())
+            self._content[word] = digest.hexdigest(), tuple(files)
+        return self._content[word][0]
 
-    def _of_file(self, path: Path) -> str:
+    def _of_file(self, path: Path, name: str) -> CellFile:
         facts = path.stat()
-        stamp = f"{facts.st_size} {facts.st_mtime_ns} {facts.st_ino}"
+        stamp = file_stamp(facts)
         known = self._store.digest(str(path), stamp)
         if known is None:
-            with path.open("rb") as file:
-                known = hashlib.file_digest(file, "sha256").hexdigest()
+            known = file_digest(path)
             self._store.note_digest(str(path), stamp, known)
-        return known
+        return CellFile(path=str(path), name=name, digest=known, size=facts.st_size)
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 of the bytes of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def file_stamp(facts: os.stat_result) -> str:
+    """What changes with a file: its size, its times and its place on the disk."""
+    return f"{facts.st_size} {facts.st_mtime_ns} {facts.st_ctime_ns} {facts.st_ino}"
 
 
 def _files(path: Path) -> Iterator[tuple[str, Path]]:

@@ -6,28 +6,13 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isomorph.sweeping.cell_process import CellProcess
 
 if TYPE_CHECKING:
     from isomorph.sweeping.cell_process import Ended
-
-START_BYTES = 700 << 20
-"""What the processes of a cell take with a model of no size (imports of two frameworks)."""
-BYTES_PER_BYTE = 12
-"""Memory for each byte of both models: float64 values, draws, and the copy of a runtime."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
-    """One cell to run: its words, the folder it runs in, and the memory that it may need."""
-
-    key: str
-    words: tuple[str, ...]
-    folder: Path
-    need_bytes: int
+    from isomorph.sweeping.task import Task
 
 
 @dataclass(slots=True, kw_only=True)
@@ -62,6 +47,11 @@ class LocalEngine:
                 yield task, ended
         finally:
             self.stop()
+
+    @property
+    def running(self) -> int:
+        """How many tasks have begun and not ended."""
+        return len(self._running)
 
     def stop(self) -> None:
         """End what runs, all at a time."""

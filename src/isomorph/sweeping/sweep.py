@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,7 @@ from isomorph.core.sweep_limits import SWEEP_ATTEMPTS
 from isomorph.sweeping.cell_command import command_words
 from isomorph.sweeping.cell_keys import CellKeys, versions
 from isomorph.sweeping.cell_run import REPORTS, answer, blank, report_words
-from isomorph.sweeping.local_engine import BYTES_PER_BYTE, START_BYTES, Task
+from isomorph.sweeping.task import BYTES_PER_BYTE, START_BYTES, Task
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
@@ -30,15 +31,25 @@ class Engine(Protocol):
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Ended]]:
         """Each task with how it ended, as they end."""
 
+    @property
+    def running(self) -> int:
+        """How many tasks have begun and not ended."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progressing:
-    """How far a sweep is, after each cell."""
+    """How far a sweep is, after each cell; of those that were not known, in this run.
+
+    ``running`` have begun and not ended. ``outcomes`` counts those that are done, by verdict.
+    """
 
     done: int
     total: int
+    running: int
     running_since: float
     latest: CellResult
+    slowest: CellResult
+    outcomes: Mapping[str, int]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -53,11 +64,15 @@ class Sweeping:
     _results: dict[int, CellResult] = field(default_factory=dict)
     _begun: float = field(default_factory=time.monotonic)
 
-    def sweep(self, chosen: Sequence[Cell]) -> Sweep:
-        """The results of these cells of the plan; an interruption keeps all that is done."""
+    def sweep(self, chosen: Sequence[Cell], *, whole: bool = False) -> Sweep:
+        """The results of these cells of the plan; an interruption keeps all that is done.
+
+        ``whole`` says that they are all of the plan: the store then forgets the names of others.
+        """
         interrupted = False
         try:
             tasks, places = self._tasks(chosen)
+            self.store.note_names(list(self._results.values()), whole=whole)
             self._run(tasks, places)
         except KeyboardInterrupt:
             interrupted = True
@@ -89,24 +104,24 @@ class Sweeping:
                     self._results[place] = found
                     continue
             if key not in places:
-                tasks.append(self._task(cell, key, words))
+                tasks.append(self._task(cell, key, words, keys))
             places.setdefault(key, []).append(place)
         return tasks, places
 
-    def _task(self, cell: Cell, key: str, words: Sequence[str]) -> Task:
+    def _task(self, cell: Cell, key: str, words: Sequence[str], keys: CellKeys) -> Task:
         report = self.store.running / f"{key}.json"
         size = sum(_size(Path(each)) for each in (cell.reference, cell.candidate))
         stated = cell.options.get("memory")
         need = int(stated) if stated else START_BYTES + BYTES_PER_BYTE * size
         return Task(
             key=key, words=(*words, *report_words(report)), folder=self.store.running,
-            need_bytes=need,
+            need_bytes=need, report=report, cell=cell, files=keys.files(cell),
         )  # fmt: skip
 
     def _run(self, tasks: Sequence[Task], places: Mapping[str, Sequence[int]]) -> None:
         """Run all tasks; one whose process was ended from outside is run again, a few times."""
-        total = sum(len(each) for each in places.values())
-        left, done = list(tasks), 0
+        total, since = sum(len(each) for each in places.values()), time.monotonic()
+        left, outcomes, slowest = list(tasks), Counter[str](), None
         for attempt in range(1, SWEEP_ATTEMPTS + 1):
             lost: list[Task] = []
             with closing(self.engine.run(left)) as ending:  # type: ignore[type-var]
@@ -114,10 +129,13 @@ class Sweeping:
                     if ended.exit_code is None and attempt < SWEEP_ATTEMPTS:
                         lost.append(task)
                         continue
-                    done += len(places[task.key])
                     latest = self._note(task, ended, attempt, places[task.key])
+                    outcomes[latest.outcome] += len(places[task.key])
+                    if slowest is None or latest.seconds > slowest.seconds:
+                        slowest = latest
                     self.on_cell(Progressing(
-                        done=done, total=total, running_since=self._begun, latest=latest
+                        done=outcomes.total(), total=total, running=self.engine.running,
+                        running_since=since, latest=latest, slowest=slowest, outcomes=outcomes,
                     ))  # fmt: skip
             if not lost:
                 return

@@ -1,12 +1,16 @@
 """The store of a sweep keeps what is done, and refuses what it cannot read."""
 
+import errno
+import os
 import sqlite3
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from isomorph.core.errors import UsageError
 from isomorph.core.sweep import CellResult, CellStatus
-from isomorph.store.sweep_store import LAYOUT, SweepStore
+from isomorph.store.sweep_store import LAYOUT, SweepStore, read_cells
 
 
 def done(key="k"):
@@ -87,3 +91,97 @@ def test_a_digest_holds_for_one_state_of_a_file(tmp_path):
         store.note_digest("a", "stamp 1", "d1")
         assert store.digest("a", "stamp 1") == "d1"
         assert store.digest("a", "stamp 2") is None
+
+
+def test_the_cells_of_the_last_sweep_are_read_with_their_answers(tmp_path):
+    left = replace(done("other"), name="late@e", status=CellStatus.LEFT, verdict="", report="")
+    with SweepStore(tmp_path) as store:
+        keep(store, done())
+        store.note_names([replace(done("old"), name="removed@e")], whole=True)
+        store.note_names([done(), left], whole=True)
+        # A store is read while a sweep writes to it.
+        found = read_cells(tmp_path)
+    assert [(each.name, each.verdict, each.status) for each in found] == [
+        ("m@e", "divergent", CellStatus.DONE), ("late@e", "", CellStatus.LEFT)
+    ]  # fmt: skip
+    assert read_cells(tmp_path) == found
+
+
+def test_a_part_of_a_sweep_leaves_the_names_of_other_parts(tmp_path):
+    with SweepStore(tmp_path) as store:
+        store.note_names([done()], whole=True)
+        store.note_names([replace(done("other"), name="n@e")], whole=False)
+    assert [each.name for each in read_cells(tmp_path)] == ["m@e", "n@e"]
+
+
+def test_a_store_that_an_earlier_version_made_goes_on(tmp_path):
+    """It has no names of cells; the next sweep writes them, and every answer is kept."""
+    with SweepStore(tmp_path) as store:
+        keep(store, done())
+        store._index.execute("DROP TABLE names")
+    with pytest.raises(UsageError, match="does not name its cells"):
+        read_cells(tmp_path)
+    with SweepStore(tmp_path) as store:
+        assert store.result("k")["verdict"] == "divergent"
+        store.note_names([done()], whole=True)
+    assert [each.verdict for each in read_cells(tmp_path)] == ["divergent"]
+
+
+def test_a_full_disk_is_a_clear_answer_and_nothing_is_lost(tmp_path):
+    with SweepStore(tmp_path) as store:
+        keep(store, done())
+        store._index.execute("PRAGMA max_page_count = 1")  # as if no page more fits on the disk
+        many = [replace(done(str(at)), name=f"{at}@{'e' * 200}") for at in range(200)]
+        with pytest.raises(UsageError) as raised:
+            store.note_names(many, whole=True)
+        assert (raised.value.code, raised.value.fix) == ("STORE_UNWRITABLE", "make room")
+    with SweepStore(tmp_path) as store:
+        assert store.result("k")["verdict"] == "divergent"
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EDQUOT])
+def test_a_report_that_cannot_be_moved_is_no_row(tmp_path, monkeypatch, number):
+    def refuse(*_):
+        raise OSError(number, os.strerror(number))
+
+    with SweepStore(tmp_path) as store:
+        (store.running / "r.json").write_text("{}", encoding="utf-8")
+        monkeypatch.setattr(Path, "replace", refuse)
+        with pytest.raises(UsageError, match="cannot be written") as raised:
+            store.keep(done(), store.running / "r.json")
+        assert raised.value.code == "STORE_UNWRITABLE"
+        assert store.result("k") is None
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only for the superuser")
+def test_a_store_that_is_read_only_is_explained(tmp_path):
+    SweepStore(tmp_path).close()
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(UsageError) as raised:
+            SweepStore(tmp_path)
+    finally:
+        tmp_path.chmod(0o700)
+    assert raised.value.code == "STORE_UNWRITABLE"
+
+
+def test_a_lock_on_a_read_only_disk_is_explained(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr("isomorph.store.sweep_store.FileLock", refuse)
+    with pytest.raises(UsageError, match="cannot be written") as raised:
+        SweepStore(tmp_path)
+    assert raised.value.why == os.strerror(errno.EROFS)
+
+
+def test_a_clock_that_was_set_back_changes_nothing(tmp_path, monkeypatch):
+    with SweepStore(tmp_path) as store:
+        keep(store, done())
+    monkeypatch.setattr("time.time", lambda: 0.0)
+    for path in tmp_path.rglob("*"):
+        os.utime(path, (2e9, 2e9))  # later than the clock
+    with SweepStore(tmp_path) as store:
+        assert store.result("k")["verdict"] == "divergent"
+        keep(store, done("next"))
+        assert store.result("next") is not None

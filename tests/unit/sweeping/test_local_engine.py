@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from isomorph.sweeping.cell_process import Ended
-from isomorph.sweeping.local_engine import LocalEngine, Task
+from isomorph.sweeping.local_engine import LocalEngine
+from isomorph.sweeping.task import Task
 
 ENDED = Ended(exit_code=0, stderr="", seconds=0.0, cpu_seconds=0.0, peak_bytes=0)
 

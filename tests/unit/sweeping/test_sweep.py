@@ -16,7 +16,7 @@ class Engine:
     """Answers each task by a function of how often it was asked."""
 
     def __init__(self, answers):
-        self.answers, self.asked = answers, []
+        self.answers, self.asked, self.running = answers, [], 0
 
     def run(self, tasks):
         for task in tasks:
