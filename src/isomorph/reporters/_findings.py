@@ -13,7 +13,7 @@ from rich.text import Text
 
 from isomorph.core.divergence import Verdict
 from isomorph.core.escaping import printable
-from isomorph.core.report import FindingEffect, ModelForm
+from isomorph.core.report import Fact, FindingEffect, ModelForm
 from isomorph.measure import run_time_quantizers, underflow
 from isomorph.reporters._figures import number
 
@@ -46,9 +46,11 @@ def repairable(finding: Finding) -> bool:
     """Whether a patch may help; advice about a runtime that crashed is not a patch.
 
     A constant that its type cannot hold needs another type, which no patch gives it. A declared
-    loss of activations is no fault.
+    loss of activations is no fault. Some formats cannot be patched in every respect.
     """
     advised = finding.fix is not None and finding.cause is not None
+    if finding.fact(Fact.PATCHABLE) is False:
+        return False
     return advised and finding.code not in {underflow.CODE, run_time_quantizers.CODE}
 
 
