@@ -290,3 +290,21 @@ def test_a_node_behind_a_change_of_shape_is_cut_out_alone(tmp_path):
     found = api.extract(flat(weight, "Flatten", pool=True), flat(wrong, "Reshape"),
                              inputs=X, output=tmp_path / "cut", in_process=True)  # fmt: skip
     assert (found.node, found.nodes, found.exit_code) == ("product", 1, 0)
+
+
+def test_where_an_input_is_quantized_wrongly_the_next_fault_is_cut_out(tmp_path):
+    pytest.importorskip("ai_edge_litert")
+    import tflite_faulty
+
+    wrong = tflite_faulty.eight_bits()
+    tflite_faulty.too_narrow(wrong)
+    (tmp_path / "wrong.tflite").write_bytes(wrong.data())
+    (tmp_path / "right.tflite").write_bytes(tflite_faulty.floats_of_eight_bits().data())
+    found = api.extract(tmp_path / "right.tflite", tmp_path / "wrong.tflite",
+                        output=tmp_path / "cut", inputs={"x": tflite_faulty.IMAGE},
+                        in_process=True)  # fmt: skip
+    assert (found.node, found.nodes, found.exit_code) == ("CONV_2D:1", 1, 0)
+    # Real numbers are put onto the grids of the part, and its integers read through theirs.
+    text = (tmp_path / "cut" / found.script).read_text()
+    assert "whole(given['x']" in text
+    assert "computed = real(computed" in text
