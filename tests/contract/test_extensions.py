@@ -56,5 +56,5 @@ def test_an_ability_by_half_is_named(monkeypatch):
     members = dict.fromkeys(protocols.members(protocols.Framework))
     whole = SimpleNamespace(**members)
     assert _load(monkeypatch, "frameworks", whole) is whole
-    with pytest.raises(UsageError, match="lacks 'apply_in_memory', 'keeps_float'"):
+    with pytest.raises(UsageError, match="lacks 'apply_in_memory', 'frees_axes', 'keeps_float'"):
         _load(monkeypatch, "frameworks", SimpleNamespace(**members, apply=print))

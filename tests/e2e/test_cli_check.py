@@ -263,6 +263,8 @@ def test_a_provider_that_was_asked_for_and_not_got_is_no_success(models):
     assert done.returncode == 0, done.stdout + done.stderr
     assert "PROVIDER_FALLBACK" in done.stdout
     for providers, code in (("cuda", 3), ("cuda,cpu", 0), ("cpu", 0)):
-        done = isomorph(models, "run", "a.onnx", "--set", f"providers={providers}")
-        assert done.returncode == code
-        assert ("warning[PROVIDER_FALLBACK]" in done.stderr) == (providers != "cpu")
+        given = ("a.onnx", "--set", f"providers={providers}")
+        for words in (("run", *given), ("trace", *given, "-o", f"trace-{providers}")):
+            done = isomorph(models, *words)
+            assert done.returncode == code, done.stderr
+            assert ("warning[PROVIDER_FALLBACK]" in done.stderr) == (providers != "cpu")

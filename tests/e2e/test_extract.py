@@ -1,7 +1,11 @@
 """The smallest pair that shows a fault: cut out of both models, checked, ready to be attached."""
 
+import ast
+import os
 import re
 import shlex
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -45,6 +49,29 @@ def follow(folder, monkeypatch):
     return main([*shlex.split(command), "--in-process"])
 
 
+def shown_without_isomorph(folder, tmp_path):
+    """Run the script where an import of isomorph fails; what it printed."""
+    hidden = tmp_path / "hidden" / "isomorph"
+    hidden.mkdir(parents=True)
+    (hidden / "__init__.py").write_text("raise ImportError('isomorph is not installed')")
+    env = {**os.environ, "PYTHONPATH": str(hidden.parent)}
+    without = [sys.executable, "-c", "import isomorph"]
+    assert subprocess.run(without, check=False, env=env, capture_output=True).returncode == 1
+    words = [sys.executable, "reproduce.py"]
+    done = subprocess.run(words, check=False, cwd=folder, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def imports(script):
+    """The packages that a script imports."""
+    tree = ast.parse(script.read_text())
+    plain = [n.names for n in ast.walk(tree) if isinstance(n, ast.Import)]
+    modules = [alias.name for names in plain for alias in names]
+    modules += [n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
+    return {name.partition(".")[0] for name in modules} - {"os", "sys", "pathlib", "numpy"}
+
+
 @pytest.fixture
 def pair(tmp_path):
     onnx.save(network(), tmp_path / "right.onnx")
@@ -59,11 +86,26 @@ def test_the_faulty_node_alone_shows_the_fault(pair, capsys, monkeypatch):
     assert main(words) == 0
     assert "'bend', 1 of 5 nodes" in capsys.readouterr().out
     names = {file.name for file in (pair / "cut").iterdir()}
-    assert names == {"README.md", "candidate.onnx", "inputs.npz", "reference.onnx"}
+    assert names == {"README.md", "candidate.onnx", "inputs.npz", "reference.onnx", "reproduce.py"}
     cut = onnx.load(pair / "cut" / "candidate.onnx")
     assert [node.op_type for node in cut.graph.node] == ["LeakyRelu"]
     assert follow(pair / "cut", monkeypatch) == 1, "the pair shows it to whoever types the command"
     assert main(words) == 2, "a folder that is not empty is not written to"
+    assert imports(pair / "cut" / "reproduce.py") == {"onnxruntime"}
+    printed = shown_without_isomorph(pair / "cut", pair)
+    assert "largest difference" in printed
+
+
+def test_a_script_that_shows_nothing_is_not_kept(pair, monkeypatch):
+    from isomorph.reporters import extraction_script
+
+    monkeypatch.setattr(extraction_script, "script", lambda _: "import sys; sys.exit(1)")
+    words = ("right.onnx", "wrong.onnx")
+    found = api.extract(*(pair / word for word in words), output=pair / "cut", inputs=X,
+                        in_process=True)  # fmt: skip
+    assert found.script is None
+    assert not (pair / "cut" / "reproduce.py").exists()
+    assert found.no_script in (pair / "cut" / "README.md").read_text()
 
 
 def test_a_node_can_be_named_and_the_one_before_it_is_put_right(pair):
@@ -124,6 +166,12 @@ def test_a_pytorch_reference_is_cut_as_an_exported_program(tmp_path, monkeypatch
     assert (found.node, found.reference, found.exit_code) == ("conv2", "reference.pt2", 0)
     assert found.nodes == 1
     assert follow(tmp_path / "cut", monkeypatch) == 1
+    assert imports(tmp_path / "cut" / found.script) == {"torch", "onnxruntime"}
+    (node,) = api.inspect(tmp_path / "cut" / "reference.pt2", in_process=True).graph.nodes
+    assert (node.source.file, node.source.text) == (
+        __file__,
+        "return torch.softmax(self.two(a) + a, 1)",
+    )
 
 
 def test_a_tflite_candidate_is_cut_by_surgery(tmp_path, monkeypatch):
@@ -149,6 +197,7 @@ def test_a_tflite_candidate_is_cut_by_surgery(tmp_path, monkeypatch):
     assert (found.reference, found.candidate) == ("reference.pb", "candidate.tflite")
     assert (found.nodes, found.exit_code) == (1, 0)
     assert follow(tmp_path / "cut", monkeypatch) == 1
+    assert imports(tmp_path / "cut" / found.script) == {"tensorflow", "ai_edge_litert"}
 
 
 def test_a_node_inside_a_body_is_cut_out_of_the_body(tmp_path, monkeypatch):
@@ -183,6 +232,7 @@ def test_a_node_inside_a_body_is_cut_out_of_the_body(tmp_path, monkeypatch):
     cut = onnx.load(tmp_path / "cut" / "candidate.onnx")
     assert [node.op_type for node in cut.graph.node] == ["LeakyRelu"]
     assert follow(tmp_path / "cut", monkeypatch) == 1
+    assert found.script is not None, found.no_script
 
 
 def test_a_run_that_is_off_is_cut_out_alone(tmp_path, monkeypatch):
@@ -207,6 +257,8 @@ def test_a_run_that_is_off_is_cut_out_alone(tmp_path, monkeypatch):
     assert found.reference is None
     assert found.exit_code == 0
     assert "--set candidate.dtype=float16" in found.command
+    assert imports(tmp_path / "cut" / found.script) == {"torch"}
+    assert "torch.float16" in (tmp_path / "cut" / found.script).read_text()
     assert follow(tmp_path / "cut", monkeypatch) == 1
 
 
@@ -238,3 +290,21 @@ def test_a_node_behind_a_change_of_shape_is_cut_out_alone(tmp_path):
     found = api.extract(flat(weight, "Flatten", pool=True), flat(wrong, "Reshape"),
                              inputs=X, output=tmp_path / "cut", in_process=True)  # fmt: skip
     assert (found.node, found.nodes, found.exit_code) == ("product", 1, 0)
+
+
+def test_where_an_input_is_quantized_wrongly_the_next_fault_is_cut_out(tmp_path):
+    pytest.importorskip("ai_edge_litert")
+    import tflite_faulty
+
+    wrong = tflite_faulty.eight_bits()
+    tflite_faulty.too_narrow(wrong)
+    (tmp_path / "wrong.tflite").write_bytes(wrong.data())
+    (tmp_path / "right.tflite").write_bytes(tflite_faulty.floats_of_eight_bits().data())
+    found = api.extract(tmp_path / "right.tflite", tmp_path / "wrong.tflite",
+                        output=tmp_path / "cut", inputs={"x": tflite_faulty.IMAGE},
+                        in_process=True)  # fmt: skip
+    assert (found.node, found.nodes, found.exit_code) == ("CONV_2D:1", 1, 0)
+    # Real numbers are put onto the grids of the part, and its integers read through theirs.
+    text = (tmp_path / "cut" / found.script).read_text()
+    assert "whole(given['x']" in text
+    assert "computed = real(computed" in text

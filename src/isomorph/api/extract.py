@@ -40,6 +40,7 @@ def extract(
     from isomorph.extraction.fault_sites import Request
     from isomorph.extraction.reported_node import reported_node
     from isomorph.reporters.extraction_readme import readme
+    from isomorph.reporters.extraction_script import script
 
     options = with_keywords(options or PairOptions(), keywords)
     if node is None and report is not None:
@@ -63,4 +64,4 @@ def extract(
             node=node,
             ops=tuple(options.runtime.ops),
         )
-        return cut_out(request, Path(output), readme)
+        return cut_out(request, Path(output), readme, script)

@@ -16,6 +16,7 @@ from isomorph.core.report import Experiment, Fact
 from isomorph.diagnose.cut_constants import CutConstant, cut_constants
 from isomorph.diagnose.experiments import restore_experiment
 from isomorph.diagnose.narrow_float import FLOATS, cut_off, narrowed
+from isomorph.localize.beyond_type import KEEP_IN_FLOAT32
 from isomorph.oracle.sizes import rms
 
 if TYPE_CHECKING:
@@ -83,8 +84,13 @@ def _cut(found: CutConstant) -> Diagnosis:
             count=found.count,
             largest=found.largest,
         ),
-        evidence={"type": found.dtype, "largest": found.largest, Fact.CONSTANT: found.name},
-        fix="keep the node in float32: isomorph convert --precision float16 finds which have to be",
+        evidence={
+            "type": found.dtype,
+            "largest": found.largest,
+            Fact.CONSTANT: found.name,
+            Fact.PATCHABLE: False,
+        },
+        fix=KEEP_IN_FLOAT32,
         about=frozenset({found.dtype, Detail.OVERFLOW}),
     )
 

@@ -182,9 +182,7 @@ class _PairCheck:
         left, right = prepared.reference.model, prepared.candidate.model
         findings = [
             *prepared.interface.findings(),
-            *output_findings.of_signature(
-                "input", left.graph.inputs, right.graph.inputs, prepared.inputs
-            ),
+            *output_findings.of_inputs(left, right, prepared.inputs),
             *output_findings.of_words(left, right),
         ]
         self.log.add(Outcome(findings=tuple(findings)))

@@ -10,6 +10,7 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Finding, FindingStatus, Skipped
 from isomorph.diagnose.diagnose_faults import diagnosed_faults
 from isomorph.diagnose.faulty_runs import runtime_findings
+from isomorph.localize.beyond_type import first_beyond_type
 from isomorph.localize.first_difference import makers_of_wrong_outputs, non_numeric_outputs
 
 if TYPE_CHECKING:
@@ -32,7 +33,11 @@ def diagnose(
     located = location.located
     if located is not None:
         try:
-            found, _ = diagnosed_faults(*location.sides, (), located)
+            beyond = first_beyond_type(located.matcher, location.pairs)
+            if beyond is not None:
+                found = [beyond]
+            else:
+                found, _ = diagnosed_faults(*location.sides, (), located)
             found = [*found, *makers_of_wrong_outputs(located.matcher, location.outputs)]
             unexplained = located.unexplained
             if not found and (left := non_numeric_outputs(located.matcher, location.outputs)):

@@ -41,6 +41,12 @@ class Location:
         """The candidate's outputs that are wrong."""
         return [each.candidate_output for each in self.wrong if each.candidate_output is not None]
 
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The outputs that are wrong, by their names on both sides."""
+        names = [(each.reference_output, each.candidate_output) for each in self.wrong]
+        return [(ref, cand) for ref, cand in names if ref is not None and cand is not None]
+
 
 def underflow_outcome(comparison: Comparison) -> Outcome:
     """Constants that the candidate's type cannot hold, where they explain an output."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,6 +35,7 @@ def run(
     from isomorph import api
     from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
+    from isomorph.cli.provider_code import provider_code
     from isomorph.core.escaping import printable
     from isomorph.reporters.trace_text import as_text
     from isomorph.store.targets import refuse_overwriting
@@ -57,20 +57,7 @@ def run(
     if output is not None:
         lines.append(f"written to {printable(str(output))}")
     write("\n".join(lines), None)
-    return _code(trace)
-
-
-def _code(trace: Trace) -> int:
-    """3 where the model did not run in the provider that was asked for, with a warning; else 0."""
-    from isomorph.core.errors import RuntimeFailedError
-    from isomorph.core.execution import provider_fallback
-
-    fallback = provider_fallback(trace.environment.facts)
-    if fallback is None:
-        return 0
-    text = f"asked for {', '.join(fallback.asked)}, ran in {', '.join(fallback.used)}"
-    sys.stderr.write(f"warning[PROVIDER_FALLBACK] {text}\n")
-    return 0 if fallback.accepted else RuntimeFailedError.exit_code
+    return provider_code(trace.environment.facts)
 
 
 def keep(trace: Trace, output: Path) -> tuple[str, ...]:

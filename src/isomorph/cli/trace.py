@@ -30,6 +30,7 @@ def trace(
     from isomorph import api
     from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
+    from isomorph.cli.provider_code import provider_code
     from isomorph.core.escaping import printable
     from isomorph.reporters.trace_text import record_lines
     from isomorph.store.targets import refuse_overwriting
@@ -44,4 +45,4 @@ def trace(
             **options_of(input_flags, runtime_flags, load_flags),
         )
     write("\n".join(printable(line, limit=2000) for line in record_lines(record, output)), None)
-    return 0
+    return provider_code(record.run.environment.facts)

@@ -75,6 +75,9 @@ class SupportsPatch(Protocol):
     keeps_float: bool
     """Whether it applies ``KeepFloat`` edits."""
 
+    frees_axes: bool
+    """Whether it applies ``FreeAxis`` edits."""
+
     def apply(self, model: Model, patch: Patch, path: Path) -> None:
         """Write a patched copy; never onto the file it came from."""
         ...

@@ -8,7 +8,7 @@ from __future__ import annotations
 from isomorph.core.limits import Limit
 
 REPAIR_ROUNDS = Limit(
-    most=4,
+    most=8,
     of="rounds of patches are applied, each on the one before",
     left_out="further rounds of repair",
 )

@@ -75,6 +75,8 @@ class Fact(StrEnum):
     """A digest of the values that a constant or an attribute has on both sides."""
     OPERATORS = "operators"
     OPTIMIZER = "optimizer"
+    PATCHABLE = "patchable"
+    """False where the format of the candidate takes no edit that would repair it."""
     OUTPUT = "output"
     """The output that differs on an input that was searched for."""
     REACHED_BY = "reached_by"

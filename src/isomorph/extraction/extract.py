@@ -14,9 +14,11 @@ from isomorph.checking.check import check_pair
 from isomorph.checking.check_single import check_alone
 from isomorph.checking.config import CheckConfig
 from isomorph.core.errors import IsomorphError, UsageError
-from isomorph.core.extraction import Extraction
+from isomorph.core.extraction import Extraction, ScriptFacts
 from isomorph.core.subgraph import Piece
 from isomorph.extraction.fault_sites import Place, Request, places
+from isomorph.extraction.run_script import why_not
+from isomorph.extraction.script_facts import EXPECTED, NoScriptError, Part, of_pair, of_run
 from isomorph.inputs.feeds import Sample
 from isomorph.localize.fault_subgraph import (
     FaultSubgraph,
@@ -32,17 +34,25 @@ from isomorph.store.atomic import new_folder
 from isomorph.store.input_files import write_arrays
 
 INPUTS = "inputs.npz"
+SCRIPT = "reproduce.py"
 
 
-def extract(request: Request, folder: Path, describe: Callable[[Extraction], str]) -> Extraction:
+def extract(
+    request: Request,
+    folder: Path,
+    describe: Callable[[Extraction], str],
+    script: Callable[[ScriptFacts], str],
+) -> Extraction:
     """Find the place, cut it out, check the part; the folder appears when all of it is there.
 
-    ``describe`` returns the README that goes with the part.
+    ``describe`` returns the README that goes with the part, ``script`` the program that shows the
+    fault without isomorph. It is run, and left out where it does not.
     """
     for each in (request.reference, request.candidate):
         extractor(each.model.framework)
     with TemporaryDirectory(prefix="isomorph-extract-") as work:
-        found = _extracted(request, Path(work))
+        found, facts = _extracted(request, Path(work))
+        found = _scripted(found, facts, Path(work, "kept"), script)
         with new_folder(folder) as aside:
             for file in Path(work, "kept").iterdir():
                 shutil.copyfile(file, aside / file.name)
@@ -50,9 +60,29 @@ def extract(request: Request, folder: Path, describe: Callable[[Extraction], str
     return replace(found, folder=str(folder))
 
 
-def _extracted(request: Request, work: Path) -> Extraction:
+def _scripted(
+    found: Extraction,
+    facts: ScriptFacts | str,
+    folder: Path,
+    script: Callable[[ScriptFacts], str],
+) -> Extraction:
+    """The part with its script, or with the reason why there is none."""
+    if not found.shows:
+        return found
+    if isinstance(facts, str):
+        return replace(found, no_script=facts)
+    path = folder / SCRIPT
+    path.write_text(script(facts), encoding="utf-8")
+    why = why_not(path)
+    if why:
+        path.unlink()
+        return replace(found, no_script=why)
+    return replace(found, script=SCRIPT)
+
+
+def _extracted(request: Request, work: Path) -> tuple[Extraction, ScriptFacts | str]:
     """The smallest part that shows the fault; failing that, the smallest that could be cut."""
-    best: Extraction | None = None
+    best: tuple[Extraction, ScriptFacts | str] | None = None
     attempts = ((p, a) for p in places(request, work) for a in _attempts(p))
     for number, (place, attempt) in enumerate(attempts):
         folder = work / f"attempt-{number}"
@@ -60,11 +90,11 @@ def _extracted(request: Request, work: Path) -> Extraction:
             tried = _tried(place, attempt, request, folder)
         except IsomorphError:
             continue  # this part cannot be a model of its own; a larger one may
-        if best is None or tried.shows:
+        if best is None or tried[0].shows:
             best = tried
             shutil.rmtree(work / "kept", ignore_errors=True)
             shutil.copytree(folder, work / "kept")
-        if best.shows:
+        if best[0].shows:
             return best
     if best is None:
         raise UsageError(
@@ -124,11 +154,14 @@ def _from_inputs(place: Place, side: int, tensor: str) -> SubgraphSide:
     )
 
 
-def _tried(place: Place, attempt: _Attempt, request: Request, folder: Path) -> Extraction:
+def _tried(
+    place: Place, attempt: _Attempt, request: Request, folder: Path
+) -> tuple[Extraction, ScriptFacts | str]:
     """Cut the part out, load it, and check it like any pair."""
     folder.mkdir(parents=True)
     candidate = _cut(place.sides[1], attempt.candidate, folder, "candidate")
     names = _new_names(attempt.candidate, candidate)
+    right = Part(handle=candidate, feeds=renamed(attempt.candidate.feeds, names))
     options = request.options
     quiet = CheckConfig(
         seed=options.seed,
@@ -137,10 +170,12 @@ def _tried(place: Place, attempt: _Attempt, request: Request, folder: Path) -> E
         any_arrangement=True,
     )
     if attempt.reference is None:
-        feeds = renamed(attempt.candidate.feeds, names)
+        feeds = right.feeds
         report = check_alone(candidate, Sample(origin=f"file {INPUTS}", feeds=feeds), quiet)
         words = _command([candidate], quiet, request.ops)
         file = None
+        write_arrays(folder / EXPECTED, {"expected": place.fault.value})
+        facts = _facts(request, lambda: of_run(place.node, right, report))
     else:
         reference = _cut(place.sides[0], attempt.reference, folder, "reference")
         own = _new_names(attempt.reference, reference)
@@ -152,8 +187,14 @@ def _tried(place: Place, attempt: _Attempt, request: Request, folder: Path) -> E
         report = check_pair(reference, candidate, sample, asked)
         file = Path(reference.model.location).name
         words = _command([reference, candidate], asked, request.ops)
+        left = Part(handle=reference, feeds=feeds)
+        moved = place.fault.moved
+        facts = _facts(
+            request,
+            lambda: of_pair(place.node, left, right, bound=bound, moved=moved, report=report),
+        )
     write_arrays(folder / INPUTS, feeds)
-    return Extraction(
+    found = Extraction(
         node=place.node,
         reference=file,
         candidate=Path(candidate.model.location).name,
@@ -164,6 +205,17 @@ def _tried(place: Place, attempt: _Attempt, request: Request, folder: Path) -> E
         nodes=len(candidate.model.graph.nodes),
         nodes_before=len(place.sides[1].model.graph.nodes),
     )
+    return found, facts
+
+
+def _facts(request: Request, make: Callable[[], ScriptFacts]) -> ScriptFacts | str:
+    """What a script needs, or why it cannot do without isomorph."""
+    if request.ops:
+        return "it would need the modules of the custom operators"
+    try:
+        return make()
+    except NoScriptError as error:
+        return str(error)
 
 
 def _new_names(part: SubgraphSide, handle: ModelHandle) -> dict[str, str]:

@@ -83,7 +83,9 @@ def _chosen(located: Located, node: str | None) -> Fault | None:
     """The fault of the named node, or of the node that contains it; the first by default."""
     faults = located.chain.faults
     if node is None:
-        return faults[0] if faults else None
+        # Where an input is quantized wrongly, the reference computes nothing that could be cut out.
+        made = located.matcher.reference.topology.maker
+        return next((each for each in faults if each.counterpart in made), next(iter(faults), None))
     exact = [each for each in faults if node == each.node]
     among = [each for each in faults if node in each.nodes or node.startswith(f"{each.node}/")]
     return next(iter([*exact, *among]), None)

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.patch import Patch, SetQuantization
+from isomorph.core.patch import Patch, SetConstant, SetQuantization
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.constant_diff import ROUNDING
+from isomorph.fixes._grids import reals
 from isomorph.fixes._neighbors import neighbors
 from isomorph.fixes._weight_scales import fitted_scale
 from isomorph.match.dequantized_graph import implicit_grids
@@ -49,7 +50,8 @@ def on_other_grids(context: FaultContext) -> Iterator[Patch]:
     seen = dict.fromkeys(n for node in context.nodes for n in (*node.outputs, *node.inputs))
     for name in seen:
         if name in grids and name not in context.candidate.constants:
-            yield from _calibrated(context, name, grids[name])
+            for patch in _calibrated(context, name, grids[name]):
+                yield _with_biases(context, grids, patch)
 
 
 def _patch(name: str, now: Quantization, words: str, scale: Array, zero: Sequence[int]) -> Patch:
@@ -58,6 +60,38 @@ def _patch(name: str, now: Quantization, words: str, scale: Array, zero: Sequenc
         summary=f"grid of {name!r}: {words}",
         edits=(SetQuantization(tensor=name, scale=stored, zero_point=tuple(zero), axis=now.axis),),
     )
+
+
+def _with_biases(context: FaultContext, grids: dict[str, Quantization], patch: Patch) -> Patch:
+    """The patch, with the biases put onto the product of the new scale and that of the weight.
+
+    A bias that did not stand on the product of the two before is left as it is.
+    """
+    tables = operator_tables(context.candidate.framework)
+    edits = list(patch.edits)
+    for edit in patch.edits:
+        assert isinstance(edit, SetQuantization)
+        now = np.asarray(grids[edit.tensor].scale, np.float64)
+        for node in context.candidate.nodes:
+            places = tables.linear_inputs.get(node.native_op)
+            if places is None or len(node.inputs) <= max(places):
+                continue
+            data, weight, bias = (node.inputs[place] for place in places)
+            if data != edit.tensor or weight not in grids or bias not in grids:
+                continue
+            old = np.asarray(grids[bias].scale, np.float64)
+            steps = np.asarray(grids[weight].scale, np.float64)
+            real = (
+                reals(context, bias, grids[bias]) if bias in context.candidate.constants else None
+            )
+            if real is None or not np.allclose(now * steps, old, rtol=ROUNDING, atol=0):
+                continue
+            scale = np.asarray(edit.scale, np.float64) * steps
+            value = np.rint(real / scale).astype(grids[bias].dtype)
+            zeros = grids[bias].zero_point
+            edits.append(_patch(bias, grids[bias], "", scale, zeros).edits[0])
+            edits.append(SetConstant(tensor=bias, value=value))
+    return Patch(summary=patch.summary, edits=tuple(edits))
 
 
 def _stated_by_bias(

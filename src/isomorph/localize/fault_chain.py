@@ -14,6 +14,7 @@ from isomorph.core.limits import WRONG_NODES
 from isomorph.localize.fault import Fault, FaultChain
 from isomorph.localize.fault_search import Search
 from isomorph.localize.multi_output import narrow_to_node
+from isomorph.localize.narrow_quantizers import narrow_to_quantizer, without_carried_grids
 from isomorph.localize.substitution import Substitution
 from isomorph.localize.swapped_outputs import swapped_output_faults
 from isomorph.match.value_match import ValueMatcher, rearrangements
@@ -47,6 +48,7 @@ def find_faults(
             break
         found = search.next_fault()
         fault = None if found is None else narrow_to_node(search, found)
+        fault = None if fault is None else narrow_to_quantizer(search, fault)
         if fault is None or any(fault.tensor == each.tensor for each in faults):
             break
         faults.append(fault)
@@ -63,7 +65,7 @@ def find_faults(
         if below_noise.faults or not faults:
             return below_noise
     faults = _without_losses(matcher, outputs, _without_restored(matcher, faults))
-    faults = _by_the_same_node(faults)
+    faults = _by_the_same_node(without_carried_grids(matcher, faults))
     proven = [_proven(matcher, outputs, each, before, explained=not left) for each in faults]
     return FaultChain(faults=tuple(proven), explained=not left, left_over=left)
 

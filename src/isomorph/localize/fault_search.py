@@ -213,13 +213,11 @@ class Search:
         value = self.values[tensor]
         bound = [ref for ref, cand in self.outputs if cand == tensor]
         maker = self.candidate.topology.maker[tensor]
-        unmatched = bound or self._fitting(self.frontier(), value)
+        unmatched = bound or self.fitting(self.frontier(), value)
         unmatched.sort(key=lambda name: self._mismatch(name, maker, value))
         permuted = set(self.matcher.of(tensor, value))
         makers = self.reference.topology.maker
-        for name in dict.fromkeys(
-            [*unmatched, *self._fitting(self._matched_sources(tensor), value)]
-        ):
+        for name in dict.fromkeys([*unmatched, *self.fitting(self.matched_sources(tensor), value)]):
             if activation_follows(tensor, self.candidate.topology, makers.get(name)):
                 continue
             if name in bound and not self._fits(name, value):
@@ -231,7 +229,7 @@ class Search:
                     tensor=tensor, counterpart=name, moved=moved, permuted=name in permuted
                 )
 
-    def _fitting(self, names: Sequence[str], value: Array) -> list[str]:
+    def fitting(self, names: Sequence[str], value: Array) -> list[str]:
         """Keep those of the same size; an integer may replace a float, not the reverse."""
         return [
             name
@@ -240,7 +238,7 @@ class Search:
             and (self.reference.values[name].dtype.kind in "iub" or value.dtype.kind == "f")
         ]
 
-    def _matched_sources(self, tensor: str) -> list[str]:
+    def matched_sources(self, tensor: str) -> list[str]:
         """Return counterparts of the last right tensors before this one, for a no-op."""
         topology = self.candidate.topology
         edge = topology.above(tensor, until=()) & self.right

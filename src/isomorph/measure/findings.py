@@ -11,6 +11,7 @@ from isomorph.core.divergence import Divergence, DivergenceKind, ErrorTerm, Verd
 from isomorph.core.execution import provider_fallback
 from isomorph.core.messages import message
 from isomorph.core.report import Binding, BoundBy, Fact, Finding, FindingEffect, FindingStatus
+from isomorph.sessions.in_process import can_free_axes
 from isomorph.sessions.memory_estimate import largest, readable
 
 if TYPE_CHECKING:
@@ -201,6 +202,21 @@ def of_rearranged(
         )
 
 
+def of_inputs(reference: Model, candidate: Model, bound: Sequence[Binding]) -> Iterator[Finding]:
+    """Yield changes of the inputs; of a fixed axis, also whether the format can free it again."""
+    inputs = reference.graph.inputs, candidate.graph.inputs
+    freed = can_free_axes(candidate)
+    for finding in of_signature("input", *inputs, bound):
+        if freed or finding.fact(Fact.FIXED_AXES) is None:
+            yield finding
+        else:
+            yield replace(
+                finding,
+                evidence={**finding.evidence, Fact.PATCHABLE: False},
+                fix="declare it free in the conversion; this format cannot be patched to do so",
+            )
+
+
 def of_signature(
     kind: str,
     reference: Sequence[TensorSpec],
@@ -239,7 +255,7 @@ def _fixed_axes(ref: TensorSpec, cand: TensorSpec) -> Iterator[Finding]:
         yield replace(
             _interface(text, cand),
             evidence={Fact.FIXED_AXES: sorted(fixed)},
-            fix="declare it free; isomorph fix does so in an ONNX file whose graph allows it",
+            fix="declare it free; isomorph fix does so where the graph allows it",
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,12 +13,13 @@ from isomorph import registry
 from isomorph.core.errors import UsageError
 from isomorph.core.limits import noted_limits
 from isomorph.core.patch import Patch
-from isomorph.core.protocols import SupportsPatch
+from isomorph.core.protocols import HasSidecarFiles, SupportsPatch
 from isomorph.core.repair import Applied, Repair
 from isomorph.repair.keep_float import keep_float
 from isomorph.repair.proof import with_limits
 from isomorph.repair.repair import repair
 from isomorph.sessions.in_process import can_patch
+from isomorph.store.atomic import new_file
 from isomorph.store.targets import check_target
 
 if TYPE_CHECKING:
@@ -46,10 +48,22 @@ def write_repair(
         nothing = done.session is not None or not can_patch(candidate.model)
         if output is None or not done.repaired or nothing:
             return done
-        # Applied once more to the candidate itself, so that what is written is exactly
-        # the candidate and the patches that are shown.
-        _applied(candidate, rounds(done.applied), output, Path(folder))
+        if done.applied or not _copied(candidate, output):
+            # Applied once more to the candidate itself, so that what is written is exactly
+            # the candidate and the patches that are shown.
+            _applied(candidate, rounds(done.applied), output, Path(folder))
     return replace(done, output=str(output))
+
+
+def _copied(candidate: ModelHandle, output: Path) -> bool:
+    """Copy a model that needs no patch byte for byte; not where it is more than one file."""
+    file, framework = Path(candidate.model.location), registry.framework(candidate.model.framework)
+    more = framework.sidecar_files(file) if isinstance(framework, HasSidecarFiles) else ()
+    if not file.is_file() or more:
+        return False
+    with file.open("rb") as source, new_file(output) as target:
+        shutil.copyfileobj(source, target)
+    return True
 
 
 def rounds(applied: Sequence[Applied]) -> list[Patch]:

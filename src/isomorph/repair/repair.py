@@ -27,7 +27,7 @@ from isomorph.repair.proof import GOOD, measured_on, measured_pairs, trusted
 from isomorph.repair.settings_search import only_runtime_wrong, restoring_settings
 from isomorph.repair.unsigned_weights import unsigned_weights
 from isomorph.repair.weight_targets import constant_targets, revealing_samples
-from isomorph.sessions.in_process import can_patch
+from isomorph.sessions.in_process import can_free_axes, can_patch
 from isomorph.sessions.model_handle import ModelHandle
 
 if TYPE_CHECKING:
@@ -110,7 +110,8 @@ class RepairRun:
     def freed(self, state: _State) -> _State:
         """The state with axes freed that the conversion fixed, if it is good at other sizes."""
         graphs = self.reference.model.graph, state.handle.model.graph
-        found = freed_axes(*graphs, state.reports[0])
+        able = can_free_axes(state.handle.model)
+        found = freed_axes(*graphs, state.reports[0]) if able else None
         if found is None:
             return state
         patch, finding = found

@@ -12,7 +12,7 @@ from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.escaping import printable
 from isomorph.core.protocols import SupportsPatch
-from isomorph.core.report import ModelForm
+from isomorph.core.report import Fact, ModelForm
 from isomorph.core.request import FileRole
 from isomorph.localize import other_checkpoint
 from isomorph.measure import run_time_quantizers, underflow
@@ -27,7 +27,12 @@ is no fault; and another checkpoint is to be exported again."""
 
 
 def repairable(finding: Finding) -> bool:
-    """Whether a patch may help; advice about a runtime that crashed is not a patch."""
+    """Whether a patch may help; advice about a runtime that crashed is not a patch.
+
+    Some formats cannot be patched in every respect.
+    """
+    if finding.fact(Fact.PATCHABLE) is False:
+        return False
     advised = finding.fix is not None and finding.cause in registry.names("fixes")
     return advised and finding.code not in _UNREPAIRED
 

@@ -24,7 +24,8 @@ def readme(found: Extraction) -> str:
         "",
         *files,
         "",
-        "To see it, in this folder:",
+        *_script(found),
+        "With isomorph, in this folder:" if found.script else "To see it, in this folder:",
         "",
         "```",
         found.command,
@@ -36,6 +37,14 @@ def readme(found: Extraction) -> str:
         *(f"- {_quoted(line)}" for line in _environments(found)),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _script(found: Extraction) -> list[str]:
+    if found.script is None:
+        why = f"There is no script for it without isomorph: {_quoted(found.no_script)}."
+        return [why, ""] if found.no_script else []
+    text = "To see it, in this folder, with the frameworks alone (exit code 0: it is there):"
+    return [text, "", "```", f"python {found.script}", "```", ""]
 
 
 def _summary(found: Extraction) -> list[str]:

@@ -18,4 +18,8 @@ def lines(found: Extraction) -> list[str]:
         text.append(f"the part alone is divergent: {found.report.reason}")
     else:
         text.append(f"the part alone does not show the fault: {found.report.reason}")
+    if found.script is not None:
+        text.append(f"without isomorph: cd {found.folder} && python {found.script}")
+    elif found.no_script:
+        text.append(f"no script shows it without isomorph: {found.no_script}")
     return [*text, f"see it: cd {found.folder} && {found.command}"]

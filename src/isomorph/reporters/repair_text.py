@@ -44,7 +44,8 @@ def lines(repair: Repair, *, diff: bool = False) -> Iterator[str]:
     if not repair.applied:
         yield from (f"tried   {each}" for each in repair.refused)
     if repair.output is not None:
-        yield f"written to {repair.output}"
+        unchanged = repair.repaired and not repair.applied and repair.session is None
+        yield f"{'a copy of the candidate, ' if unchanged else ''}written to {repair.output}"
     elif repair.repaired and repair.applied:
         yield "written nowhere: name a file with --output"
 

@@ -202,6 +202,12 @@ def can_patch(model: Model) -> bool:
     return isinstance(registry.framework(model.framework), SupportsPatch)
 
 
+def can_free_axes(model: Model) -> bool:
+    """Whether an axis that the file fixes can be declared free in it."""
+    framework = registry.framework(model.framework)
+    return isinstance(framework, SupportsPatch) and framework.frees_axes
+
+
 def patcher(model: Model) -> SupportsPatch:
     """The framework of a model as what applies patches to it; an error where it cannot."""
     framework = registry.framework(model.framework)

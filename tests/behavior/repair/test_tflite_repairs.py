@@ -83,6 +83,18 @@ def test_a_quantized_model_stays_quantized_and_gets_its_numbers_back(tmp_path, e
     assert left.constants["kernel"].dtype == "int8"
 
 
+def test_every_range_that_is_too_narrow_is_calibrated_again_with_the_bias_behind_it(tmp_path):
+    edit = faulty.too_narrow
+    repair, _ = repaired(tmp_path, faulty.floats_of_eight_bits, faulty.eight_bits, edit)
+    (first, second) = (each.patch for each in repair.applied)
+    assert first.tensors == ("held", "bias")
+    assert second.tensors == ("conv",)
+    # On the values that it was calibrated on it is as good as one that was calibrated well.
+    assert repair.proof.after[0].verdict == "degraded"
+    assert repair.proof.after[0].outputs[0].relative_l2 < 0.02
+    assert repair.proof.before[0].outputs[0].relative_l2 > 0.4
+
+
 def test_nodes_kept_in_float_are_a_trade_of_size_against_error(tmp_path):
     reference, candidate = tmp_path / "reference.tflite", tmp_path / "candidate.tflite"
     reference.write_bytes(faulty.floats_of_eight_bits().data())

@@ -1,8 +1,13 @@
+import ast
+import re
 import sys
+from functools import cache
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 
+import isomorph
 from isomorph import registry
 from isomorph.api import doctor as examined
 from isomorph.api.doctor import Requirement, import_in_subprocess, requirements
@@ -21,6 +26,55 @@ def test_packages_for_development_are_not_wanted():
     extras = {one.extra for one in requirements()}
     assert {"convert", "fast", "openvino", "tensorflow", "tflite", "torch", "view"} < extras
     assert not {"all", "dev"} & extras
+
+
+@cache
+def _imported_by_isomorph():
+    """The top names of everything that the source imports, at once or by name."""
+    found = set()
+    for file in Path(isomorph.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module is not None:
+                found.add(node.module.partition(".")[0])
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                # require("torch", …), find_spec("numba"), packages = ("jax", "jax2onnx")
+                found.add(node.value.partition(".")[0])
+    return found
+
+
+@pytest.mark.parametrize("package", sorted(one.package for one in requirements()))
+def test_every_package_that_is_recommended_is_used(package):
+    modules = {package.replace("-", "_"), examined._module(package), package.removesuffix("-cpu")}
+    assert modules & _imported_by_isomorph(), f"nothing imports {package}"
+
+
+@pytest.mark.parametrize("name", registry.names("converters"))
+def test_the_command_for_a_converter_installs_all_of_its_packages(name):
+    converter = registry.converter(name)
+    words = re.findall(r"[A-Za-z0-9_.-]+(?:\[[a-z,]+\])?", converter.install)
+    extras = {one for word in words for one in re.findall(r"[a-z]+", examined._bracketed(word))}
+    known = {
+        extra for line in metadata.requires("isomorph") or () if (extra := examined._extra(line))
+    }
+    assert extras <= known, "an extra that does not exist installs nothing"
+    installed = {word.partition("[")[0] for word in words} | _brought_by({None, *extras})
+    installed |= {"tensorflow"} if "tensorflow-cpu" in installed else set()
+    spelled = {word.replace("-", "_") for word in installed}
+    assert {package.partition(".")[0] for package in converter.packages} <= spelled
+
+
+def _brought_by(extras):
+    """The packages that these extras of isomorph install, those of extras among them as well."""
+    found = set()
+    for line in metadata.requires("isomorph") or ():
+        if examined._extra(line) not in extras:
+            continue
+        found.add(re.match(r"[A-Za-z0-9._-]+", line)[0])
+        inner = set(re.findall(r"[a-z]+", examined._bracketed(line))) - extras
+        found |= _brought_by(inner) if inner else set()
+    return found
 
 
 @pytest.fixture

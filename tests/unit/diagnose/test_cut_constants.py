@@ -1,10 +1,13 @@
 """Constants that float16 cannot hold, beside constants that are wrong."""
 
 import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import isomorph
+from isomorph import api
+from isomorph.reporters._findings import repairable
 
 LIMIT = 65504.0
 
@@ -42,6 +45,18 @@ def test_what_its_type_cannot_hold_is_a_matter_of_precision(beyond, words):
     assert (first.node, first.cause) == ("norm", "precision")
     assert words in first.summary
     assert "--precision float16" in first.fix
+    assert not repairable(first)
+
+
+def test_a_repair_advises_a_conversion_and_writes_nothing(tmp_path):
+    variance = np.where(np.arange(8) < 1, 2e6, 2e3)
+    fixed = tmp_path / "fixed.onnx"
+    for kind in ("float32", "float16"):
+        onnx.save(network(kind, variance), tmp_path / f"{kind}.onnx")
+    repair = api.fix(tmp_path / "float32.onnx", tmp_path / "float16.onnx", output=fixed,
+                     in_process=True)  # fmt: skip
+    assert (repair.repaired, repair.exit_code, fixed.exists()) == (False, 1, False)
+    assert "isomorph convert --precision float16" in repair.advice[0]
 
 
 def test_another_number_within_the_type_is_a_wrong_weight():

@@ -2,10 +2,15 @@
 
 import numpy as np
 import onnx
+import pytest
 
 import faulty
+import isomorph
 from faulty import drawn, network
 from isomorph import api
+from isomorph.core.report import Fact
+from isomorph.reporters._findings import repairable
+from isomorph.reporters.repair_text import lines
 
 TEXT = (
     "g (float[batch,6] x) => (float[batch,2,2] y)"
@@ -47,3 +52,39 @@ def test_a_graph_that_takes_no_other_size_is_left_alone(tmp_path):
     assert not repair.applied
     assert any("free again" in each for each in repair.refused)
     assert onnx.load(output).graph.input[0].type.tensor_type.shape.dim[0].dim_value == 3
+
+
+@pytest.fixture
+def fixed_in_tflite(tmp_path):
+    """A function of any batch, and the TFLite file that has its batch fixed at 3."""
+    tf = pytest.importorskip("tensorflow")
+
+    def function(batch):
+        @tf.function(input_signature=[tf.TensorSpec([batch, 6], tf.float32, name="x")])
+        def net(x):
+            return tf.tanh(x @ WEIGHTS["w"])
+
+        return net.get_concrete_function()
+
+    converter = tf.lite.TFLiteConverter.from_concrete_functions([function(3)])
+    candidate = tmp_path / "candidate.tflite"
+    candidate.write_bytes(converter.convert() + b"\0" * 16)  # no writer of flatbuffers pads so
+    return function(None), candidate, {"x": drawn(3, 6, seed=1)}
+
+
+def test_no_repair_is_offered_that_the_format_cannot_hold(fixed_in_tflite):
+    reference, candidate, given = fixed_in_tflite
+    report = isomorph.check(reference, candidate, inputs=given, in_process=True)
+    (finding,) = (each for each in report.findings if each.fact(Fact.FIXED_AXES))
+    assert report.verdict == "equivalent"
+    assert finding.fact(Fact.PATCHABLE) is False
+    assert not repairable(finding)
+
+
+def test_what_needs_no_repair_is_copied_byte_for_byte(fixed_in_tflite, tmp_path):
+    reference, candidate, given = fixed_in_tflite
+    output = tmp_path / "fixed.tflite"
+    repair = api.fix(reference, candidate, inputs=given, output=output, in_process=True)
+    assert (repair.applied, repair.refused) == ((), ()), "and nothing impossible is tried"
+    assert output.read_bytes() == candidate.read_bytes()
+    assert list(lines(repair))[-1] == f"a copy of the candidate, written to {output}"

@@ -27,6 +27,7 @@ class CoremlFramework:
     oracle = "coreml_oracle"
     keeps_metadata = False
     keeps_float = False
+    frees_axes = False
     operator_tables = NO_TABLES
 
     def sniff(self, path: Path, head: bytes) -> bool:

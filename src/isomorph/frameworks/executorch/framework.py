@@ -27,6 +27,7 @@ class ExecutorchFramework:
     oracle = "executorch_oracle"
     keeps_metadata = False
     keeps_float = False
+    frees_axes = False
     operator_tables = TABLES
 
     def sniff(self, path: Path, head: bytes) -> bool:

@@ -34,6 +34,7 @@ class JaxFramework:
     oracle = "jax_oracle"
     keeps_metadata = False
     keeps_float = False
+    frees_axes = False
     operator_tables = TABLES
 
     def sniff(self, path: Path, head: bytes) -> bool:

@@ -10,6 +10,7 @@ from isomorph.core.lazy import require
 from isomorph.core.settings import chosen
 
 if TYPE_CHECKING:
+    from isomorph.core.extraction import ScriptSource
     from isomorph.core.model import Model
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Environment
@@ -53,6 +54,14 @@ class JaxRuntime:
         if (word := settings.get("matmul_precision", "default")) != "default":
             lines.append(f"jax.config.update('jax_default_matmul_precision', {word!r})")
         return tuple(lines)
+
+    def script_source(self, model: Model, settings: Mapping[str, str]) -> ScriptSource | None:
+        """How a script runs a function under these settings."""
+        del model
+        from isomorph.frameworks.jax.script_source import script_source
+
+        words = {**self.settings, **settings}
+        return script_source(PASSES[words["optimization"]], words["matmul_precision"])
 
     def accepts(self, model: Model) -> bool:
         """Only functions of JAX."""

@@ -34,6 +34,7 @@ class OnnxFramework:
     keeps_metadata = True
 
     keeps_float = True
+    frees_axes = True
 
     def meanings(self) -> Meanings:
         """What its operators mean, for proofs."""

@@ -54,6 +54,12 @@ class Settings:
     talkative: bool = False
     """Whether it logs what it does; only to a file that is read."""
 
+    @property
+    def entries(self) -> Mapping[str, str]:
+        """The entries of a session's configuration."""
+        level = self.words["qdq_accuracy_level"]
+        return {_ACCURACY: level} if level else {}
+
 
 def as_code(words: Mapping[str, str]) -> tuple[str, ...]:
     """The lines of Python that set these options."""
@@ -118,8 +124,8 @@ def session_options(ort: Any, settings: Settings) -> Any:  # noqa: ANN401
     options.use_deterministic_compute = settings.deterministic
     # Threads that spin while they wait for the next run take the time of what computes meanwhile.
     options.add_session_config_entry(_SPINNING, "0")
-    if settings.words["qdq_accuracy_level"]:
-        options.add_session_config_entry(_ACCURACY, settings.words["qdq_accuracy_level"])
+    for key, value in settings.entries.items():
+        options.add_session_config_entry(key, value)
     if settings.threads is not None:
         options.intra_op_num_threads = settings.threads
         options.inter_op_num_threads = 1

@@ -21,6 +21,7 @@ from isomorph.frameworks.onnx.ort_settings import DEFAULTS
 
 if TYPE_CHECKING:
     from isomorph.core.execution import OpensElsewhere
+    from isomorph.core.extraction import ScriptSource
     from isomorph.core.model import Model
     from isomorph.core.trace import Arrays, Value
     from isomorph.frameworks.onnx.cut import Slice
@@ -68,6 +69,15 @@ class OnnxRuntime:
         from isomorph.frameworks.onnx.ort_program import program_source
 
         return program_source(model, settings)
+
+    def script_source(self, model: Model, settings: Mapping[str, str]) -> ScriptSource | None:
+        """How a script runs a model under these settings."""
+        del model
+        from isomorph.frameworks.onnx.ort_import import onnxruntime
+        from isomorph.frameworks.onnx.ort_settings import settings_of
+        from isomorph.frameworks.onnx.script_source import script_source
+
+        return script_source(settings_of(settings, None, onnxruntime("a script")))
 
     def abilities(self) -> Mapping[str, object]:
         """The opsets that it opens, and the types of its kernels."""

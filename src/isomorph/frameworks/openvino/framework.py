@@ -32,6 +32,7 @@ class OpenvinoFramework:
     oracle = "openvino_oracle"
     keeps_metadata = False
     keeps_float = False
+    frees_axes = False
     operator_tables = TABLES
 
     def sniff(self, path: Path, head: bytes) -> bool:

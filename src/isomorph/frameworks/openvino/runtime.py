@@ -10,6 +10,7 @@ from isomorph.core.lazy import require
 from isomorph.core.settings import chosen
 
 if TYPE_CHECKING:
+    from isomorph.core.extraction import ScriptSource
     from isomorph.core.model import Model
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Environment
@@ -56,6 +57,15 @@ class OpenvinoRuntime:
     def requested_dtype(self, settings: Mapping[str, str]) -> str:
         """The type of the precision hint, where that is narrower than float32."""
         return _NARROW.get(settings["precision"], "")
+
+    def script_source(self, model: Model, settings: Mapping[str, str]) -> ScriptSource | None:
+        """How a script runs a model of a file that OpenVINO itself reads."""
+        if model.framework == "pytorch":
+            return None
+        from isomorph.frameworks.openvino.compile import configuration
+        from isomorph.frameworks.openvino.script_source import script_source
+
+        return script_source(configuration({**self.settings, **settings}))
 
     def accepts(self, model: Model) -> bool:
         """OpenVINO's own models, ONNX models and PyTorch programs."""

@@ -27,8 +27,8 @@ def refuse_unsupported(program: Program) -> None:
     for step in _every_step(program):
         name = operator_name(step.target)
         if not callable(step.target) and not step.bodies:
-            why = "no installed package registers it"
-            fix = "install the package that defines the operator, and import it in a factory"
+            why = "no package that isomorph imports registers it"
+            fix = "import the module that registers it: --ops MODULE --trust"
         elif step.bodies and name not in _KNOWN:
             why, fix = "its body cannot be entered", "export without this operator"
         else:

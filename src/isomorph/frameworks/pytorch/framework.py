@@ -42,6 +42,7 @@ class PytorchFramework:
     oracle = "pytorch_oracle"
     keeps_metadata = False
     keeps_float = False
+    frees_axes = False
     operator_tables = TABLES
 
     def meanings(self) -> Meanings:

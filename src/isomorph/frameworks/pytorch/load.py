@@ -128,7 +128,7 @@ def _refuse_unknown_operators(path: Path, documents: Mapping[str, Any]) -> None:
             raise UnreadableModelError(
                 "UNSUPPORTED_OP", f"operator {operator} is not supported", file=str(path),
                 where=f"node {node}", why="no package that isomorph imports registers it",
-                fix="give a factory that imports the package which defines the operator"
+                fix="import the module that registers it: --ops MODULE --trust"
                 if package is None
                 else f"pip install {package}",
             ) from error  # fmt: skip

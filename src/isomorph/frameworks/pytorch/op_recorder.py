@@ -140,7 +140,17 @@ def input_names(deployed: Any, example: Example) -> tuple[str, ...]:  # noqa: AN
     if isinstance(deployed, torch.jit.ScriptModule):
         parameters = [argument.name for argument in deployed.forward.schema.arguments[1:]]
     else:
-        parameters = list(inspect.signature(deployed.forward).parameters)
+        signature = inspect.signature(deployed.forward).parameters
+        parameters = list(signature)
+        any_name = any(each.kind is each.VAR_KEYWORD for each in signature.values())
+        unknown = [name for name in example.kwargs if name not in signature and not any_name]
+        if unknown:
+            raise UsageError(
+                "UNKNOWN_INPUT",
+                f"the model has no input {unknown[0]!r}",
+                why=f"{type(deployed).__name__}.forward takes: {', '.join(parameters) or 'none'}",
+                fix="name the inputs of a live module as its forward does",
+            )
     placed = [
         parameters[place] if place < len(parameters) else f"input_{place}"
         for place in range(len(example.args))

@@ -14,6 +14,7 @@ from isomorph.core.lazy import require
 from isomorph.core.settings import chosen, thread_count
 
 if TYPE_CHECKING:
+    from isomorph.core.extraction import ScriptSource
     from isomorph.core.model import Model
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Environment
@@ -69,6 +70,13 @@ class PytorchRuntime:
         from isomorph.frameworks.pytorch.compile_stages import operator_switches
 
         return operator_switches(_words(facts.get(OPTIMIZERS_THAT_RAN, "")))
+
+    def script_source(self, model: Model, settings: Mapping[str, str]) -> ScriptSource | None:
+        """How a script runs a model under these settings."""
+        del model
+        from isomorph.frameworks.pytorch.script_source import script_source
+
+        return script_source({**self.settings, **settings})
 
     def accepts(self, model: Model) -> bool:
         """Only PyTorch models."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +52,29 @@ def piece_of(model: TorchModel, piece: Piece, feeds: Arrays) -> Any:  # noqa: AN
     example = tuple(feed(program, name, feeds[name]) for name in piece.feeds)
     module = _Steps(program, plan, piece)
     # The order in memory is the kernel's business; a part starts from plain tensors.
-    return export(module.eval(), Example(args=example))
+    exported = export(module.eval(), Example(args=example))
+    for inner in exported.graph_module.modules():
+        if isinstance(inner, torch.fx.GraphModule):
+            own = [step for _, step in plan.steps] if inner is exported.graph_module else []
+            _give_sources(inner.graph.nodes, own)
+    return exported
+
+
+def _give_sources(nodes: Iterable[Any], steps: Sequence[Step]) -> None:
+    """Let each node state the line of the step that it was made of, and none of this program."""
+    left = iter(steps)
+    step = next(left, None)
+    for node in nodes:
+        node.meta.pop("stack_trace", None)
+        if node.op != "call_function" or step is None:
+            continue
+        if operator_name(node.target) != operator_name(step.target):
+            continue
+        place = step.source
+        if place is not None and place.file is not None:
+            line = f'  File "{place.file}", line {place.line}, in forward'
+            node.meta["stack_trace"] = f"{line}\n    {place.text or ''}\n"
+        step = next(left, None)
 
 
 class _Steps(torch.nn.Module):  # type: ignore[misc]

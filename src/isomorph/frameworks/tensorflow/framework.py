@@ -48,6 +48,7 @@ class TensorflowFramework:
     oracle = "tensorflow_oracle"
     keeps_metadata = False
     keeps_float = False
+    frees_axes = False
     operator_tables = TABLES
 
     def meanings(self) -> Meanings:

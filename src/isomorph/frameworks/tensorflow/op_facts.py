@@ -96,7 +96,7 @@ def _obstacle(program: TfProgram, node: TfNode) -> str | None:
     if node.op in BODIES | SWITCHES | LISTS.keys() | NOTHING | PASSES or find(node.op) is not None:
         return None
     if op_def_registry.get(node.op) is None:
-        return "no installed package registers it"
+        return "no package that isomorph imports registers it (--ops MODULE --trust imports one)"
     if node.functions:
         return "its function cannot be entered"
     if any(program.specs.get(name, _UNKNOWN).kind == "other" for name in node.outputs):

@@ -14,6 +14,7 @@ from isomorph.core.settings import chosen, thread_count
 from isomorph.frameworks.tensorflow.silence_logs import import_tensorflow
 
 if TYPE_CHECKING:
+    from isomorph.core.extraction import ScriptSource
     from isomorph.core.model import Model
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Environment
@@ -45,6 +46,13 @@ class TensorflowRuntime:
         Switch(name="grappler", settings={"grappler": "off"}),
         Switch(name="the kernels without oneDNN", settings={"onednn": "off"}, kind="kernel"),
     )
+
+    def script_source(self, model: Model, settings: Mapping[str, str]) -> ScriptSource | None:
+        """How a script runs a model under these settings."""
+        del model
+        from isomorph.frameworks.tensorflow.script_source import script_source
+
+        return script_source({**self.settings, **settings}, self.variables(settings))
 
     def accepts(self, model: Model) -> bool:
         """Only TensorFlow models."""

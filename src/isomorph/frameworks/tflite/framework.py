@@ -34,6 +34,7 @@ class TfliteFramework:
     oracle = "tflite_oracle"
     keeps_metadata = False
     keeps_float = True
+    frees_axes = False
     operator_tables = TABLES
 
     def sniff(self, path: Path, head: bytes) -> bool:

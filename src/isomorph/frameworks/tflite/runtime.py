@@ -11,6 +11,7 @@ from isomorph.core.lazy import require
 from isomorph.core.settings import chosen, thread_count
 
 if TYPE_CHECKING:
+    from isomorph.core.extraction import ScriptSource
     from isomorph.core.model import Model
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Environment
@@ -51,6 +52,13 @@ class TfliteRuntime:
         if settings.get("threads"):
             lines.append(f"Interpreter(path, num_threads={settings['threads']})")
         return tuple(lines)
+
+    def script_source(self, model: Model, settings: Mapping[str, str]) -> ScriptSource | None:
+        """How a script runs a model under these settings."""
+        del model
+        from isomorph.frameworks.tflite.script_source import script_source
+
+        return script_source({**self.settings, **settings})
 
     def abilities(self) -> Mapping[str, object]:
         """The types that it computes with."""

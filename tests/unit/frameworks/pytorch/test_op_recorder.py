@@ -3,6 +3,7 @@ import pytest
 import torch
 from torch import nn
 
+import isomorph
 from isomorph.core.errors import UsageError
 from isomorph.core.trace import Environment, Noise
 from isomorph.frameworks.pytorch.framework import PytorchFramework
@@ -88,3 +89,22 @@ def test_a_missing_input_is_named(opened):
     _, model, _, oracle = opened
     with pytest.raises(UsageError, match="'x'"):
         oracle.run({}, [spec.name for spec in model.graph.outputs])
+
+
+class TwoInputs(nn.Module):
+    def forward(self, a, b):
+        return a - 2 * b if a.sum() > 0 else a - 3 * b
+
+
+@pytest.mark.parametrize("given", [{"a": 1, "b": 2}, {"b": 2, "a": 1}], ids=["ab", "ba"])
+def test_inputs_of_a_live_module_are_given_by_name(given):
+    inputs = {name: np.full((2, 3), value, np.float32) for name, value in given.items()}
+    found = isomorph.run(TwoInputs().eval(), inputs=inputs, in_process=True).tensors
+    assert [value.tolist() for value in found.values()] == [[[-3.0] * 3] * 2]
+
+
+def test_a_name_that_forward_does_not_have_is_refused_with_those_that_it_has():
+    inputs = {name: np.ones((2, 3), np.float32) for name in ("a", "q")}
+    with pytest.raises(UsageError, match="the model has no input 'q'") as raised:
+        isomorph.check(TwoInputs().eval(), inputs=inputs, in_process=True)
+    assert raised.value.why == "TwoInputs.forward takes: a, b"

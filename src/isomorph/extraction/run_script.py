@@ -1,0 +1,34 @@
+"""Run a written script in a process of its own: only one that shows the fault is kept."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+SECONDS = 300.0
+"""Of wall time, for frameworks that are imported on a busy machine and run one node."""
+
+
+def why_not(script: Path) -> str:
+    """Why the script does not show the fault; empty where it does."""
+    folder = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        done = subprocess.run(
+            [sys.executable, script.name],
+            cwd=script.parent,
+            env=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"it did not end in {SECONDS:g} s"
+    if done.returncode == 0:
+        return ""
+    text = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    if done.returncode == 1 and not any(line.startswith("Traceback") for line in text):
+        return "run plainly, the models do not differ by more than is explained"
+    return text[-1] if text else f"it ended with code {done.returncode}"
