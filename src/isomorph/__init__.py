@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from isomorph.api import (
         check,
         convert,
+        diff,
         extract,
         fix,
         inspect,
@@ -49,6 +50,7 @@ _HOME = {
     "Verdict": "isomorph.core.divergence",
     "check": "isomorph.api",
     "convert": "isomorph.api",
+    "diff": "isomorph.api",
     "extract": "isomorph.api",
     "fix": "isomorph.api",
     "inspect": "isomorph.api",
@@ -75,6 +77,7 @@ __all__ = [
     "__version__",
     "check",
     "convert",
+    "diff",
     "extract",
     "fix",
     "inspect",
