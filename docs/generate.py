@@ -1,7 +1,7 @@
 """Writes the files that follow from the source.
 
-docs/causes/*.md, docs/codes.md, docs/api.md, the JSON Schemas of the report and the repair, and
-web/src/report.ts.
+docs/causes/*.md, docs/codes.md, docs/api.md, the JSON Schemas of the report, the repair and the
+diffs, web/src/report.ts and web/diff/document.ts.
 
 `python docs/generate.py` writes them; a test compares the files with what this would write.
 """
@@ -16,8 +16,11 @@ from pathlib import Path
 
 import isomorph
 from isomorph import registry
+from isomorph.core.model_diff import SCHEMA as DIFF_SCHEMA
+from isomorph.core.model_diff import ModelDiff
 from isomorph.core.repair import SCHEMA as REPAIR_SCHEMA
 from isomorph.core.report import SCHEMA, Report
+from isomorph.core.report_diff import REPORT_DIFF_SCHEMA, ReportDiff
 from isomorph.diagnose.explain import codes, explain
 from isomorph.reporters._schema import field_docs, json_schema
 from isomorph.reporters._typescript import typescript
@@ -38,7 +41,11 @@ def pages() -> Iterator[tuple[Path, str]]:
     yield HERE / "api.md", _api()
     yield REPORTERS / "report.schema.json", _schema(Report, SCHEMA)
     yield REPORTERS / "repair.schema.json", _schema(RepairDocument, REPAIR_SCHEMA)
+    yield REPORTERS / "diff.schema.json", _schema(ModelDiff, DIFF_SCHEMA)
+    yield REPORTERS / "report-diff.schema.json", _schema(ReportDiff, REPORT_DIFF_SCHEMA)
     yield HERE.parent / "web" / "src" / "report.ts", typescript(Report, RepairDocument)
+    types = typescript(ModelDiff, ReportDiff).replace("the report and of the repair", "the diffs")
+    yield HERE.parent / "web" / "diff" / "document.ts", types
 
 
 def _schema(document: type, name: str) -> str:

@@ -12,6 +12,7 @@ from isomorph.core.errors import UsageError
 if TYPE_CHECKING:
     from isomorph.core.model_diff import ModelDiff
     from isomorph.core.report_diff import ReportDiff
+    from isomorph.sessions.model_handle import ModelHandle
 
 
 def diff(
@@ -38,11 +39,18 @@ def diff(
             fix="name two models, or two reports that check wrote with --format json",
         )
     from isomorph.diffing.model_diff import diff_models
+    from isomorph.measure.parallel import run_parallel
 
     runtime, both = RuntimeOptions(state=state), (reference, candidate)
     with open_loader(*both, trust=trust, in_process=in_process, runtime=runtime) as loader:
-        left, right = loader.open("reference", reference), loader.open("candidate", candidate)
-        return diff_models(left, right)
+        found: dict[str, ModelHandle] = {}
+        apart = loader.host.isolation == "process"
+        run_parallel(
+            lambda: found.update(candidate=loader.open("candidate", candidate)),
+            lambda: found.update(reference=loader.open("reference", reference)),
+            apart=apart,
+        )
+        return diff_models(found["reference"], found["candidate"])
 
 
 def _is_report(source: object) -> bool:

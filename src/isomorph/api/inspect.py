@@ -23,4 +23,3 @@ def inspect(
     runtime = RuntimeOptions(state=state)
     with open_loader(model, trust=trust, in_process=in_process, runtime=runtime) as loader:
         return loader.load(model)
-

@@ -10,8 +10,6 @@ from isomorph.cli.parameters import Argument, Option
 from isomorph.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from isomorph.core.model_diff import ModelDiff
     from isomorph.core.report_diff import ReportDiff
 

@@ -50,9 +50,7 @@ def _change(name: str, expected: Any, actual: Any) -> NodeChange:  # noqa: ANN40
         shown = tuple(ABSENT if v is None else shown_values(v, v)[0] for v in (expected, actual))
     else:
         shown = shown_values(expected, actual)
-    return NodeChange(
-        kind=ChangeKind.ATTRIBUTE, name=name, reference=shown[0], candidate=shown[1]
-    )
+    return NodeChange(kind=ChangeKind.ATTRIBUTE, name=name, reference=shown[0], candidate=shown[1])
 
 
 def _one_sided(ref: Node, cand: Node) -> Iterator[tuple[str, tuple[Any, Any]]]:
@@ -68,10 +66,11 @@ def _lists(ref: Node, cand: Node) -> Iterator[tuple[str, tuple[Any, Any]]]:
         word = in_common_words(name)
         if word not in _LISTS or word not in stated:
             continue
-        lists = _integers(stated[word]), _integers(value)
-        if lists[0] is None or lists[1] is None:
+        one, other = _integers(stated[word]), _integers(value)
+        if one is None or other is None:
             continue
-        one, other = _same_length(*lists) if word == "pads" else lists
+        if word == "pads":
+            one, other = _same_length(one, other)
         if len(one) == len(other) and not same_values(one, other):
             yield word, (one, other)
 

@@ -22,7 +22,9 @@ class Connections:
     follows an added node is still connected to the same.
     """
 
-    def __init__(self, pairs: NodePairs, groups: Sequence[NodeGroup], moved: Collection[int]) -> None:
+    def __init__(
+        self, pairs: NodePairs, groups: Sequence[NodeGroup], moved: Collection[int]
+    ) -> None:
         """``moved`` are places of the reference's nodes."""
         self._pairs, self._sides = pairs, pairs.sides
         self._group: tuple[dict[int, Hashable], dict[int, Hashable]] = ({}, {})
@@ -63,11 +65,12 @@ class Connections:
         sources = [
             {self.source(side, name) for name in names} for side, names in enumerate((ones, others))
         ]
-        readers = [
+        readers: list[set[Hashable]] = [
             {self._entity(side, each) for each in self._sides[side].consumers(place)}
             for side, place in enumerate((ref, cand))
         ]
-        known = all(found and None not in found for found in (*sources, *readers))
+        sets: list[set[Hashable]] = [*sources, *readers]
+        known = all(found and None not in found for found in sets)
         return known and not (sources[0] & sources[1]) and not (readers[0] & readers[1])
 
     def source(self, side: int, tensor: str) -> Hashable:

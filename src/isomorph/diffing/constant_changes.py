@@ -91,7 +91,11 @@ class ConstantChanges:
         if left.digest == right.digest:
             return None
         same_numbers = self._sides[0].class_of(one) == self._sides[1].class_of(other)
-        if same_numbers and left.dtype == right.dtype and not (ordered and left.shape == right.shape):
+        if (
+            same_numbers
+            and left.dtype == right.dtype
+            and not (ordered and left.shape == right.shape)
+        ):
             return None
         if same_numbers and left.dtype == right.dtype:
             detail = "the same elements in another order"
@@ -152,7 +156,9 @@ def _described(constant: Constant) -> str:
     if constant.values is None:
         return shape
     listed = ", ".join(_shown(each) for each in constant.values)
-    return f"{listed} ({constant.dtype})" if not constant.shape else f"[{listed}] ({constant.dtype})"
+    return (
+        f"{listed} ({constant.dtype})" if not constant.shape else f"[{listed}] ({constant.dtype})"
+    )
 
 
 def _shown(value: object) -> str:

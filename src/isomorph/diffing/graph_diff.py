@@ -12,8 +12,9 @@ from isomorph.diffing.attribute_changes import attribute_changes
 from isomorph.diffing.connections import Connections
 from isomorph.diffing.constant_changes import ConstantChanges
 from isomorph.diffing.linked_graph import LinkedGraph
-from isomorph.diffing.node_groups import KEEPS_NUMBERS_OR_GRID, NodeGroup, group_nodes
+from isomorph.diffing.node_groups import NodeGroup, group_nodes
 from isomorph.diffing.node_pairs import NodePairs
+from isomorph.diffing.one_sided import OneSided
 from isomorph.diffing.sequence_pairs import pair_in_order, pair_moved
 
 if TYPE_CHECKING:
@@ -43,21 +44,21 @@ def diff_graphs(
 
     ``inputs`` are the reference's by the candidate's, ``outputs`` pairs, the reference's first.
     """
-    return _GraphDiff(reference, candidate, inputs, outputs, config).rows()
+    return _GraphDiff((reference, candidate), inputs, outputs, config).rows()
 
 
 class _GraphDiff:
     def __init__(
         self,
-        reference: Graph,
-        candidate: Graph,
+        graphs: tuple[Graph, Graph],
         inputs: Mapping[str, str],
         outputs: Sequence[tuple[str, str]],
         config: DiffConfig,
         holder: str = "",
     ) -> None:
         self.config, self.holder = config, holder
-        self.graphs = reference, candidate
+        self.graphs = graphs
+        reference, candidate = graphs
         self.sides = (
             LinkedGraph(reference, [ref for ref, _ in outputs]),
             LinkedGraph(candidate, [cand for _, cand in outputs]),
@@ -79,6 +80,7 @@ class _GraphDiff:
             ref for ref, cand in self.pairs.cand_of.items() if plain.elsewhere(ref, cand)
         }
         self.connections = Connections(self.pairs, self.groups, self.moved)
+        self._one_sided = OneSided(self.sides, self.groups, one_framework=config.one_framework)
         self.constants = ConstantChanges(
             self.sides, config.read, one_framework=config.one_framework
         )
@@ -146,20 +148,16 @@ class _GraphDiff:
         """Types and shapes that begin to differ here: those of the inputs do not."""
         left, right = self.sides
         reads = left.live_reads[ref], right.live_reads[cand]
-        outputs = zip(left.nodes[ref].outputs, right.nodes[cand].outputs, strict=False)
+        outputs = list(zip(left.nodes[ref].outputs, right.nodes[cand].outputs, strict=False))
         for kind, differ in ((ChangeKind.TYPE, self._types), (ChangeKind.SHAPE, self._shapes)):
             if len(reads[0]) == len(reads[1]) and any(
                 differ(one, other) for one, other in zip(*reads, strict=True)
             ):
                 continue
-            for one, other in outputs if kind is ChangeKind.TYPE else zip(
-                left.nodes[ref].outputs, right.nodes[cand].outputs, strict=False
-            ):
+            for one, other in outputs:
                 found = differ(one, other)
                 if found is not None:
-                    yield NodeChange(
-                        kind=kind, name=other, reference=found[0], candidate=found[1]
-                    )
+                    yield NodeChange(kind=kind, name=other, reference=found[0], candidate=found[1])
 
     def _types(self, ref: str, cand: str) -> tuple[str, str] | None:
         types = self.graphs[0].declared_dtype(ref), self.graphs[1].declared_dtype(cand)
@@ -171,16 +169,18 @@ class _GraphDiff:
         shapes = self.sides[0].shape(ref), self.sides[1].shape(cand)
         if shapes[0] is None or shapes[1] is None:
             return None
-        one, other = list(shapes[0]), list(shapes[1])
+        sizes = [list(shape) for shape in shapes if shape is not None]
+        fixed = all(isinstance(size, int) for shape in sizes for size in shape)
         if not self.config.one_layout:
-            one, other = sorted(one, key=str), sorted(other, key=str)
-        known = [
-            pair for pair in zip(one, other, strict=False) if all(type(n) is int for n in pair)
-        ]
-        whole = all(type(size) is int for size in (*one, *other))
-        if len(one) == len(other) and (
-            all(a == b for a, b in known) or not (whole or self.config.one_layout)
-        ):
+            # Where channels stand elsewhere, only the sizes as a whole can be compared.
+            same = not fixed or sorted(map(str, sizes[0])) == sorted(map(str, sizes[1]))
+        else:
+            same = all(
+                one == other
+                for one, other in zip(*sizes, strict=False)
+                if isinstance(one, int) and isinstance(other, int)
+            )
+        if len(sizes[0]) == len(sizes[1]) and same:
             return None
         return str(list(shapes[0])), str(list(shapes[1]))
 
@@ -196,42 +196,7 @@ class _GraphDiff:
         if group.reference and group.candidate:
             replaced = self.config.one_framework and self._is_replaced(group)
             return Relation.CHANGED if replaced else Relation.REGROUPED
-        side = 0 if group.reference else 1
-        nodes = [self.sides[side].nodes[at] for at in group.reference or group.candidate]
-        hands_on = all(node.op in KEEPS_NUMBERS_OR_GRID for node in nodes)
-        if hands_on and (not self.config.one_framework or self._keeps_layout(side, nodes)):
-            return Relation.CONVERSION
-        return Relation.ADDED if group.candidate else Relation.REMOVED
-
-    def _keeps_layout(self, side: int, nodes: Sequence[Node]) -> bool:
-        """Whether nodes of one side have no effect: they keep the order and shape, or undo it."""
-        graph = self.sides[side]
-        first, last = nodes[0].inputs[:1], nodes[-1].outputs[:1]
-        if all(node.op in {"Identity", "Constant"} for node in nodes):
-            return True
-        if not first or not last or any(node.op == "Transpose" for node in nodes):
-            return self._undone(side, nodes)
-        return graph.shape(first[0]) == graph.shape(last[0]) is not None
-
-    def _undone(self, side: int, nodes: Sequence[Node]) -> bool:
-        """Whether every transposition of one side is undone by another that it added."""
-        perms = [tuple(node.attributes.get("perm") or ()) for node in nodes]
-        return any(perms) and all(
-            node.op == "Transpose" and self._added_perms(side)[_inverse(perm)] > 0
-            for node, perm in zip(nodes, perms, strict=True)
-        )
-
-    def _added_perms(self, side: int) -> dict[tuple[int, ...], int]:
-        found: dict[tuple[int, ...], int] = _Zero()
-        for group in self.groups:
-            places = (group.reference, group.candidate)[side]
-            if (group.reference, group.candidate)[1 - side]:
-                continue
-            for place in places:
-                node = self.sides[side].nodes[place]
-                if node.op == "Transpose":
-                    found[tuple(node.attributes.get("perm") or ())] += 1
-        return found
+        return self._one_sided.relation(group)
 
     @staticmethod
     def _is_replaced(group: NodeGroup) -> bool:
@@ -260,8 +225,7 @@ class _GraphDiff:
             inputs = {b.name: a.name for a, b in own}
             inputs |= self._captured_pairs(ref, cand)
             inner = _GraphDiff(
-                bodies[0],
-                bodies[1],
+                (bodies[0], bodies[1]),
                 inputs,
                 [(a.name, b.name) for a, b in outputs],
                 replace(self.config, read=None),
@@ -279,9 +243,7 @@ class _GraphDiff:
             for n in outside
             if n not in stored
         )
-        return replace(
-            body, inputs=(*body.inputs, *specs), constants={**stored, **body.constants}
-        )
+        return replace(body, inputs=(*body.inputs, *specs), constants={**stored, **body.constants})
 
     def _captured_pairs(self, ref: int, cand: int) -> dict[str, str]:
         nodes = self.sides[0].nodes[ref], self.sides[1].nodes[cand]
@@ -315,12 +277,3 @@ class _GraphDiff:
             constants=tuple(n for n in graph.constants[place] if n in graph.graph.constants),
             source=node.source,
         )
-
-
-class _Zero(dict[tuple[int, ...], int]):
-    def __missing__(self, _: tuple[int, ...]) -> int:
-        return 0
-
-
-def _inverse(perm: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(sorted(range(len(perm)), key=lambda axis: perm[axis]))

@@ -41,12 +41,13 @@ def diff_models(reference: ModelHandle, candidate: ModelHandle) -> ModelDiff:
     with noted_limits() as limits:
         found = _rows(handles, signatures)
         rows = tuple(_with_weights(found, handles))
-    specs = (*signatures.inputs, *signatures.outputs, *signatures.quantization)
+    specs = (*signatures.inputs, *signatures.outputs)
     return ModelDiff(
         reference=reference.summary,
         candidate=candidate.summary,
         same=all(row.relation is Relation.MATCHED for row in rows)
-        and not any(pair.differs for pair in specs),
+        and not any(pair.differs for pair in specs)
+        and not any(pair.differs for pair in signatures.quantization),
         counts=counted_rows(rows),
         inputs=signatures.inputs,
         outputs=signatures.outputs,

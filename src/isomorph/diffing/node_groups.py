@@ -212,7 +212,9 @@ class _Groups:
             if all(graph.nodes[place].op == "Constant" for place in places):
                 continue
             if not any(graph.is_live[place] for place in places):
-                into = next(self._paired(side, (c for p in places for c in graph.consumers(p))), None)
+                into = next(
+                    self._paired(side, (c for p in places for c in graph.consumers(p))), None
+                )
             elif any(graph.nodes[place].op not in KEEPS_NUMBERS_OR_GRID for place in places):
                 before = self._paired(side, (p for each in places for p in graph.producers(each)))
                 after = self._paired(side, (c for each in places for c in graph.consumers(each)))
@@ -222,7 +224,7 @@ class _Groups:
                 self._join_pair(side, into, places[0])
 
     def join_reshapes(self) -> None:
-        """Join a pair that only reshapes, to another shape on each side, to the group that reads it.
+        """Join a pair that reshapes to another shape on each side to the group that reads it.
 
         The group hands on one shape, so that it undoes the difference. Elements keep their order.
         """
@@ -247,9 +249,7 @@ class _Groups:
     def _holds(self, side: int, place: int, folded: Sequence[int]) -> bool:
         """Whether a pair differs as it does where these nodes of one side were folded into it."""
         graph, pairs = self.sides[side], self.pairs
-        ref, cand = (
-            (place, pairs.cand_of[place]) if side == 0 else (pairs.ref_of[place], place)
-        )
+        ref, cand = (place, pairs.cand_of[place]) if side == 0 else (pairs.ref_of[place], place)
         ops = {graph.ops[each] for each in folded}
         built_in = [
             built_in_activation(self.sides[0].nodes[ref].attributes),
@@ -280,7 +280,7 @@ class _Groups:
                 if place in self._is_open[side]:
                     root = self.sets.root((side, place))
                     members.setdefault(root, ([], []))[side].append(place)
-        for ref, cand in members.values():
+        for _, cand in members.values():
             for each in cand:
                 if each in self.pairs.ref_of:
                     self.pairs.separate(self.pairs.ref_of[each], each)

@@ -18,6 +18,7 @@ from isomorph.diffing.linked_graph import COMMUTES
 if TYPE_CHECKING:
     from isomorph.diffing.linked_graph import LinkedGraph
 
+_Queue = deque[tuple[int, int]]
 SameAttributes = Callable[[int, int], bool]
 """Whether two nodes, by their places in the reference and the candidate, state the same."""
 
@@ -132,14 +133,14 @@ class NodePairs:
         ends: list[tuple[str, str]],
     ) -> None:
         for ref, cand in starts:
-            self._pair_readers(ref, cand, agreement, open_pairs := deque())
-            self._walk(open_pairs, agreement)
-        queue: deque[tuple[int, int]] = deque(self.cand_of.items())
+            self._pair_readers(ref, cand, agreement, queue := _Queue())
+            self._walk(queue, agreement)
+        queue = _Queue(self.cand_of.items())
         for ref, cand in ends:
             self._pair_makers(ref, cand, agreement, queue)
         self._walk(queue, agreement)
 
-    def _walk(self, queue: deque[tuple[int, int]], agreement: Agreement) -> None:
+    def _walk(self, queue: _Queue, agreement: Agreement) -> None:
         left, right = self.sides
         while queue:
             ref, cand = queue.popleft()
@@ -148,9 +149,7 @@ class NodePairs:
                     self._pair_readers(one, other, agreement, queue)
             self._pair_operands(ref, cand, agreement, queue)
 
-    def _pair_readers(
-        self, ref: str, cand: str, agreement: Agreement, queue: deque[tuple[int, int]]
-    ) -> None:
+    def _pair_readers(self, ref: str, cand: str, agreement: Agreement, queue: _Queue) -> None:
         """Pair the readers of two corresponding tensors where one fits one."""
         ones = [each for each in self.sides[0].readers.get(ref, ()) if each not in self.cand_of]
         others = [each for each in self.sides[1].readers.get(cand, ()) if each not in self.ref_of]
@@ -194,9 +193,7 @@ class NodePairs:
                     found += zip((one for one, _ in alike), alike[0][1], strict=True)
         return found
 
-    def _pair_operands(
-        self, ref: int, cand: int, agreement: Agreement, queue: deque[tuple[int, int]]
-    ) -> None:
+    def _pair_operands(self, ref: int, cand: int, agreement: Agreement, queue: _Queue) -> None:
         left, right = self.sides
         ones, others = left.live_reads[ref], right.live_reads[cand]
         if len(left.reads[ref]) == len(right.reads[cand]):
@@ -212,16 +209,14 @@ class NodePairs:
                 [each for each in dict.fromkeys(places) if each not in taken]
                 for places, taken in zip(makers, (self.cand_of, self.ref_of), strict=True)
             ]
-            for pair in self._one_to_one(*free, agreement):
+            for pair in self._one_to_one(free[0], free[1], agreement):
                 self.pair(*pair)
                 queue.append(pair)
             return
         for one, other in zip(ones, others, strict=True):
             self._pair_makers(one, other, agreement, queue)
 
-    def _pair_makers(
-        self, ref: str, cand: str, agreement: Agreement, queue: deque[tuple[int, int]]
-    ) -> None:
+    def _pair_makers(self, ref: str, cand: str, agreement: Agreement, queue: _Queue) -> None:
         left, right = self.sides
         if ref not in left.maker or cand not in right.maker:
             return

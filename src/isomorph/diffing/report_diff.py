@@ -44,7 +44,8 @@ def diff_reports(
         and not models
         and not environments
         and not questions
-        and all(each.presence is Presence.SAME for each in (*outputs, *findings))
+        and all(each.presence is Presence.SAME for each in outputs)
+        and all(each.presence is Presence.SAME for each in findings)
     )
     return ReportDiff(
         before=_side(before, locations[0]),
@@ -84,7 +85,7 @@ def _outputs(before: Report, after: Report) -> Iterator[OutputChange]:
     for name in dict.fromkeys((*sides[0], *sides[1])):
         one, other = (side.get(name) for side in sides)
         errors = tuple(_errors(one, other))
-        verdicts = one and one.verdict, other and other.verdict
+        verdicts = [None if each is None else each.verdict for each in (one, other)]
         same = verdicts[0] == verdicts[1] and all(each.same for each in errors)
         yield OutputChange(
             output=name,

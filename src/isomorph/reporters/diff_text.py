@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from isomorph.core.model_diff import DiffNode, DiffRow, ModelDiff, NodeChange, SpecPair
 
 _ABSENT = "—"
+_PARAGRAPHS = 12
+"""Nodes of one section that are shown singly; ``verbose`` shows all of them."""
 _NAMES = 3
 """Names of nodes in one line; ``verbose`` shows all of them."""
 
@@ -24,7 +26,7 @@ _TITLES = {
     Relation.REMOVED: "Removed: only in the reference",
     Relation.ADDED: "Added: only in the candidate",
     Relation.MOVED: "Moved to another place",
-    Relation.CONVERSION: "Layout, shapes, types and quantizers of one side: every number is handed on",
+    Relation.CONVERSION: "On one side only, without a change of numbers: layout, shape, type, grid",
     Relation.MATCHED: "Matched",
 }
 _WORDS = {
@@ -59,7 +61,6 @@ def _headline(found: ModelDiff) -> str:
 
 def counts_text(found: ModelDiff) -> str:
     """``58 nodes matched (12 renamed), 1 changed, 21 groups: 25 nodes ↔ 63 nodes``."""
-    renamed = sum(row.renamed for row in found.rows)
     parts = []
     for relation, word in _WORDS.items():
         rows = [row for row in found.rows if row.relation is relation]
@@ -68,11 +69,15 @@ def counts_text(found: ModelDiff) -> str:
         nodes = sum(max(len(row.reference), len(row.candidate)) for row in rows)
         text = f"{nodes} {word}"
         if relation is Relation.MATCHED:
-            text = f"{counted(nodes, 'node')} matched" + (f" ({renamed} renamed)" if renamed else "")
+            renamed = sum(row.renamed for row in rows)
+            text = f"{counted(nodes, 'node')} matched" + (
+                f" ({renamed} renamed)" if renamed else ""
+            )
         elif relation is Relation.REGROUPED:
-            sides = [sum(len(side) for side in sides) for sides in
-                     ([row.reference for row in rows], [row.candidate for row in rows])]  # fmt: skip
+            sides = sum(len(row.reference) for row in rows), sum(len(row.candidate) for row in rows)
             text = f"{counted(len(rows), 'group')} of {sides[0]} ↔ {counted(sides[1], 'node')}"
+            wrong = sum(any(c.kind is ChangeKind.CONSTANT for c in row.changes) for row in rows)
+            text += f" ({wrong} with another constant)" if wrong else ""
         parts.append(text)
     return ", ".join(parts) or "neither model has a node"
 
@@ -94,7 +99,8 @@ def _singly(rows: Sequence[DiffRow], *, verbose: bool) -> Iterator[str]:
         # A constant is one of a kind, and so is a node that has no counterpart.
         one_of_a_kind = not row.changes or any(c.kind is ChangeKind.CONSTANT for c in row.changes)
         alike.setdefault((key, id(row)) if one_of_a_kind else key, []).append(row)
-    for group in alike.values():
+    shown_groups = list(alike.values()) if verbose else list(alike.values())[:_PARAGRAPHS]
+    for group in shown_groups:
         first = group[0]
         if len(group) == 1:
             yield f"  {_op(first)} {_both_names(first)}{_behind(_source(first))}"
@@ -104,6 +110,12 @@ def _singly(rows: Sequence[DiffRow], *, verbose: bool) -> Iterator[str]:
             more = f" and {len(group) - len(shown)} more (-v)" if len(group) > len(shown) else ""
             yield f"  {len(group)} × {_op(first)}: {names}{more}"
         yield from (f"    {_change(change)}" for change in first.changes)
+    left = len(alike) - len(shown_groups)
+    if left:
+        yield f"  and {left} more (-v)"
+        constants = sum(any(c.kind is ChangeKind.CONSTANT for c in row.changes) for row in rows)
+        if constants > len(rows) // 2:
+            yield f"  {constants} nodes have other constants: probably another checkpoint"
 
 
 def _in_key(change: NodeChange) -> str:
@@ -115,7 +127,7 @@ def _patterns(relation: Relation, rows: Sequence[DiffRow], *, verbose: bool) -> 
     patterns: dict[str, list[DiffRow]] = {}
     for row in rows:
         patterns.setdefault(_pattern(relation, row), []).append(row)
-    for pattern, group in sorted(patterns.items(), key=lambda each: len(each[1])):
+    for pattern, group in sorted(patterns.items(), key=lambda each: _oddness(each[1])):
         shown = group if verbose else group[:_NAMES]
         names = ", ".join(_first_name(row) for row in shown)
         more = f" and {len(group) - len(shown)} more (-v)" if len(group) > len(shown) else ""
@@ -129,6 +141,10 @@ def _patterns(relation: Relation, rows: Sequence[DiffRow], *, verbose: bool) -> 
                 for change in row.changes
                 if change.kind is not ChangeKind.OPERATOR
             )
+
+
+def _oddness(rows: Sequence[DiffRow]) -> tuple[bool, int]:
+    return not any(row.changes for row in rows), len(rows)
 
 
 def _pattern(relation: Relation, row: DiffRow) -> str:
@@ -146,7 +162,11 @@ def _ops(nodes: Iterable[DiffNode]) -> str:
 
 def _change(change: NodeChange) -> str:
     detail = f": {printable(change.detail)}" if change.detail else ""
-    if change.kind is ChangeKind.CONSTANT and change.detail and change.reference == change.candidate:
+    if (
+        change.kind is ChangeKind.CONSTANT
+        and change.detail
+        and change.reference == change.candidate
+    ):
         return f"{printable(change.name)} {printable(change.reference)}{detail}"
     values = f"{printable(change.reference)} → {printable(change.candidate)}"
     word = {
@@ -160,7 +180,9 @@ def _op(row: DiffRow) -> str:
 
 
 def _both_names(row: DiffRow) -> str:
-    return printable(" / ".join(dict.fromkeys(node.name for node in (*row.reference, *row.candidate))))
+    return printable(
+        " / ".join(dict.fromkeys(node.name for node in (*row.reference, *row.candidate)))
+    )
 
 
 def _all_names(row: DiffRow) -> str:

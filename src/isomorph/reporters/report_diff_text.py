@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _ABSENT = "—"
 _LARGE_SHARE = 0.1
-"""Phases that took less than this share of either command are left out, unless all are asked for."""
+"""Phases below this share of both commands are left out, unless all are asked for."""
 
 
 def as_text(found: ReportDiff, *, verbose: bool = False) -> str:
