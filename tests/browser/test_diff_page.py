@@ -71,8 +71,9 @@ def test_equal_nodes_are_folded_and_open_on_demand(shown, compared):
     assert folds.count() == 3
     assert folds.first.inner_text().startswith("200 matched rows")
     assert page.locator(".pair-row.removed .cell.candidate.none").count() == 1
+    assert page.locator(".pair-row[data-row='204']").count() == 0
     folds.nth(1).click()
-    assert folds.count() == 2
+    assert page.locator(".pair-row[data-row='204']").count() == 1
     page.locator("label[for=all-rows]").click()
     assert page.locator(".fold").count() == 0
 
