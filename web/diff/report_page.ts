@@ -29,7 +29,7 @@ function side(word: string, one: ReportSide): (string | HTMLElement)[] {
 
 function findings(list: FindingChange[]): HTMLElement {
   const sorted = [...list].sort((one, other) => ORDER.indexOf(one.presence) - ORDER.indexOf(other.presence));
-  const rows = sorted.map((one) => [chip(one.presence), one.code, one.cause ?? "", name(one.node), change(one.status_before, one.status_after), change(number(one.error_before), number(one.error_after)), h("span", { class: "words" }, one.summary)]);
+  const rows = sorted.map((one) => [chip(one.presence), one.code, one.cause ?? "", name(one.node), both(one.presence, one.status_before ?? "", one.status_after ?? ""), both(one.presence, number(one.error_before), number(one.error_after)), h("span", { class: "words" }, one.summary)]);
   const shown = rows.length === 0 ? h("p", { class: "empty" }, "Neither report has a finding.") : table(["", "code", "cause", "node", "status", "#error of the node", "summary"], rows);
   return section("findings", "Findings", counted(list), shown);
 }
@@ -51,21 +51,34 @@ function outputs(list: OutputChange[]): HTMLElement {
 function trend(error: ErrorChange): HTMLElement | string {
   const [one, other] = [real(error.ratio_before), real(error.ratio_after)];
   if (one === null || other === null || one === other) return "";
-  return h("span", { class: other > one ? "bad" : "good" }, other > one ? "larger" : "smaller");
+  const kind = other <= 1 && one <= 1 ? "dim" : other > one ? "bad" : "good";
+  return h("span", { class: kind }, other > one ? "larger" : "smaller");
 }
 
 function facts(id: string, title: string, list: FactChange[]): HTMLElement | null {
   if (list.length === 0) return null;
-  return section(id, title, "", table(["", "", "before", "after"], list.map((one) => [one.of, name(one.name), name(one.before ?? "—"), name(one.after ?? "—")])));
+  return section(id, title, "", table(["", "", "before", "after"], list.map((one) => [one.of, name(one.name), name(short(one.before)), name(short(one.after))])));
+}
+
+/** A value of a fact; of a digest its beginning. */
+function short(value: string | null): string {
+  return value === null ? "—" : /^[0-9a-f]{64}$/.test(value) ? value.slice(0, 12) : value;
 }
 
 function cost(diff: ReportDiff): HTMLElement | null {
   if (diff.cost.length === 0) return null;
-  return section("cost", "Cost", "Seconds of wall time by phase.", table(["", "#before", "#after"], diff.cost.map((one) => [one.phase, number(one.before), number(one.after)]), "tight"));
+  const total = diff.cost.find((one) => one.phase === "total");
+  const words = total === undefined ? "Phases" : `${number(total.before)} s before, ${number(total.after)} s after`;
+  return section("cost", "Cost", "Seconds of wall time by phase.", h("details", {}, h("summary", {}, words), table(["", "#before", "#after"], diff.cost.map((one) => [one.phase, number(one.before), number(one.after)]), "tight")));
 }
 
 function chip(word: Presence): HTMLElement {
   return h("span", { class: `chip ${word === "gone" ? "fixed" : word}` }, word);
+}
+
+/** Both values, or the only one where a report lacks the finding. */
+function both(presence: Presence, one: string, other: string): string {
+  return presence === "new" ? other : presence === "gone" ? one : change(one, other);
 }
 
 function change(one: string | null, other: string | null): string {

@@ -12,7 +12,9 @@ from isomorph.core.diff_limits import DIFF_VALUES
 from isomorph.core.escaping import counted
 from isomorph.core.model_diff import ChangeKind, NodeChange
 from isomorph.diffing.attribute_changes import ABSENT
+from isomorph.match.quantizers import quantization_by_tensor
 from isomorph.match.value_match import rearrangements
+from isomorph.sessions.dequantized_session import real_values
 
 if TYPE_CHECKING:
     from isomorph.core.model import Constant
@@ -31,6 +33,7 @@ class ConstantChanges:
     ) -> None:
         self._sides, self._read, self._one_framework = sides, read, one_framework
         self._read_count = 0
+        self._grids = tuple(quantization_by_tensor(side.graph) for side in sides)
 
     def between(self, ref: int, cand: int) -> list[NodeChange]:
         """Return the constants that differ between two nodes."""
@@ -99,7 +102,7 @@ class ConstantChanges:
             return None
         if same_numbers and left.dtype == right.dtype:
             detail = "the same elements in another order"
-        elif left.values is not None and right.values is not None:
+        elif left.values is not None and right.values is not None and not self._on_grid(one, other):
             detail = ""
         else:
             detail = self._compared(one, other)
@@ -121,7 +124,20 @@ class ConstantChanges:
         values = self._read(0, one), self._read(1, other)
         if values[0] is None or values[1] is None or values[0].size != values[1].size:
             return ""
-        return difference_of_values(values[0], values[1])
+        if not self._on_grid(one, other):
+            return difference_of_values(values[0], values[1])
+        entries = [grid.get(name) for grid, name in zip(self._grids, (one, other), strict=True)]
+        reals = [
+            value if entry is None else np.asarray(real_values(value, entry), np.float64)
+            for value, entry in zip(values, entries, strict=True)
+            if value is not None
+        ]
+        step = max(max(entry.scale) for entry in entries if entry is not None)
+        return difference_of_reals(reals[0], reals[1], step)
+
+    def _on_grid(self, one: str, other: str) -> bool:
+        """Whether one of two constants holds integers that stand for real numbers."""
+        return one in self._grids[0] or other in self._grids[1]
 
 
 def difference_of_values(expected: Array, actual: Array) -> str:
@@ -140,6 +156,21 @@ def difference_of_values(expected: Array, actual: Array) -> str:
             )
             best = count, text
     return best[1] if best is not None else ""
+
+
+def difference_of_reals(expected: Array, actual: Array, step: float) -> str:
+    """How many real values of a quantized constant are more than one step apart."""
+    fewest = actual.size
+    for moved in rearrangements(expected, actual.shape):
+        placed = np.asarray(moved.array(expected), np.float64)
+        fewest = min(fewest, int(np.count_nonzero(~(np.abs(placed - actual) <= step))))
+    if not fewest:
+        return "quantized; all elements are within one step"
+    apart = "is" if fewest == 1 else "are"
+    return (
+        f"quantized; {fewest:,} of {counted(actual.size, 'element')} {apart} "
+        f"more than one step ({step:.3g}) apart"
+    )
 
 
 def _names(one: str, other: str) -> str:

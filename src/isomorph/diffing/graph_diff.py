@@ -11,7 +11,7 @@ from isomorph.core.model_diff import ChangeKind, DiffNode, DiffRow, NodeChange, 
 from isomorph.diffing.attribute_changes import attribute_changes
 from isomorph.diffing.connections import Connections
 from isomorph.diffing.constant_changes import ConstantChanges
-from isomorph.diffing.linked_graph import LinkedGraph
+from isomorph.diffing.linked_graph import LinkedGraph, operator_of
 from isomorph.diffing.node_groups import NodeGroup, group_nodes
 from isomorph.diffing.node_pairs import NodePairs
 from isomorph.diffing.one_sided import OneSided
@@ -129,7 +129,9 @@ class _GraphDiff:
         )
 
     def _operator(self, ref: Node, cand: Node) -> Iterator[NodeChange]:
-        if ref.op != cand.op or (self.config.one_framework and ref.native_op != cand.native_op):
+        if operator_of(ref.op) != operator_of(cand.op) or (
+            self.config.one_framework and ref.native_op != cand.native_op
+        ):
             yield NodeChange(
                 kind=ChangeKind.OPERATOR, name="operator", reference=ref.native_op,
                 candidate=cand.native_op,
@@ -203,12 +205,10 @@ class _GraphDiff:
         return len(group.reference) == len(group.candidate) == 1
 
     def _replaced(self, group: NodeGroup) -> Iterator[NodeChange]:
-        if self._is_replaced(group):
+        if self.config.one_framework and self._is_replaced(group):
             left = self.sides[0].nodes[group.reference[0]]
             right = self.sides[1].nodes[group.candidate[0]]
             yield from self._operator(left, right)
-            if not self.config.one_framework and left.native_op == right.native_op:
-                return
 
     def _bodies(self, ref: int, cand: int) -> Iterator[DiffRow]:
         """The rows of the bodies of two nodes, and of the functions that they call."""

@@ -43,7 +43,7 @@ class LinkedGraph:
             for name in dict.fromkeys(names):
                 self.readers.setdefault(name, []).append(place)
         self._ends = ends or tuple(spec.name for spec in graph.outputs)
-        self.ops = [float_operator(node.op) for node in graph.nodes]
+        self.ops = [operator_of(node.op) for node in graph.nodes]
 
     @cached_property
     def live_reads(self) -> list[tuple[str, ...]]:
@@ -180,6 +180,16 @@ class LinkedGraph:
                 return None
             name = node.inputs[0]
         return None
+
+
+def operator_of(op: str) -> str:
+    """What an operator is compared by: that of floats for one of integers, in one spelling.
+
+    Without a neutral name, ``STRIDED_SLICE`` of one framework is ``StridedSlice`` of another.
+    """
+    if op.isupper():
+        op = "".join(word.capitalize() for word in op.split("_"))
+    return float_operator(op)
 
 
 def _array(value: object) -> np.ndarray[Any, Any] | None:

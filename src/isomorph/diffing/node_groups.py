@@ -196,17 +196,21 @@ class _Groups:
             yield from zip(left.nodes[ref].outputs, right.nodes[cand].outputs, strict=False)
 
     def join_folded(self) -> None:
-        """Join the nodes of one side to the pair that they were folded into.
+        """Join nodes to the pair that they were folded into.
 
-        A pair is taken only if it shows that: its weights differ, or an activation is built in.
+        These are nodes of one side, or nodes whose weights are on no other side: a normalization
+        becomes other numbers in the product before it, and a sum. A pair is taken only if it shows that: its weights differ, or an activation is built in.
         """
         one_sided = self._one_sided()
+        anchored = {self.sets.root((0, place)) for place in self._anchored[0]}
         sets: dict[Place, list[int]] = {}
         for side in (0, 1):
             for place in self.open[side]:
-                if (root := self.sets.root((side, place))) in one_sided:
+                root = self.sets.root((side, place))
+                if root in one_sided or (side == 0 and root not in anchored):
                     sets.setdefault(root, []).append(place)
-        for (side, _), places in sets.items():
+        for root, places in sets.items():
+            side = root[0] if root in one_sided else 0
             graph = self.sides[side]
             into: int | None = None
             if all(graph.nodes[place].op == "Constant" for place in places):

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from isomorph.diffing.node_groups import NodeGroup
 
 Permutation = tuple[int, ...]
+_WITHOUT_EFFECT = frozenset({"Identity", "Constant", "QuantizeLinear", "DequantizeLinear"})
+"""Operators without an effect, and those that only put numbers on a grid and take them from it."""
 
 
 class OneSided:
@@ -44,7 +46,7 @@ class OneSided:
         return Relation.ADDED if group.candidate else Relation.REMOVED
 
     def _has_no_effect(self, side: int, nodes: Sequence[Node]) -> bool:
-        if all(node.op in {"Identity", "Constant"} for node in nodes):
+        if all(node.op in _WITHOUT_EFFECT for node in nodes):
             return True
         if all(node.op == "Transpose" for node in nodes):
             perms = [_permutation(node) for node in nodes]

@@ -27,7 +27,7 @@ _TERMS = (
     "observed",
 )  # fmt: skip
 _MODEL_FACTS = ("location", "framework", "digest", "nodes", "constants", "producer", "form")
-_QUESTIONS = ("seed", "draws", "false_alarm", "strict", "only_given", "quick", "translation_only")
+_QUESTIONS = ("seed", "false_alarm", "strict", "only_given", "quick", "translation_only")
 
 
 def diff_reports(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from isomorph.core.report_diff import ErrorChange, FactChange, ReportDiff, ReportSide
 
 _ABSENT = "—"
+_DIGEST = re.compile("[0-9a-f]{64}")
 _LARGE_SHARE = 0.1
 """Phases below this share of both commands are left out, unless all are asked for."""
 
@@ -86,8 +88,15 @@ def _findings(found: ReportDiff, *, verbose: bool) -> Iterator[str]:
 
 
 def _facts(facts: tuple[FactChange, ...]) -> list[str]:
-    rows = [(each.of, each.name, each.before or _ABSENT, each.after or _ABSENT) for each in facts]
+    rows = [(each.of, each.name, _fact(each.before), _fact(each.after)) for each in facts]
     return [columns([("", "", "before", "after"), *rows])] if rows else []
+
+
+def _fact(value: str | None) -> str:
+    """A value as text; of a digest its beginning."""
+    if value is None:
+        return _ABSENT
+    return value[:12] if _DIGEST.fullmatch(value) else value
 
 
 def _cost(found: ReportDiff, *, verbose: bool) -> Iterator[str]:

@@ -204,6 +204,25 @@ def test_a_normalization_is_folded_into_the_product_before_it():
     assert told([row]) == [(Relation.REGROUPED, ["c", "n"], ["c"])]
 
 
+def test_a_normalization_becomes_other_numbers_and_a_sum():
+    stored = {"w": weight(0), "g": weight(1, 8), "b": weight(2, 8), "m": weight(3, 8)}
+    stored |= {"v": weight(4, 8)}
+    before = [node("c", "Conv", "x w"), node("n", "BatchNormalization", "c.out g b m v"),
+              node("t", "Tanh", "n.out")]  # fmt: skip
+    after = [node("c", "Conv", "x w"), node("s", "Add", "c.out b"), node("t", "Tanh", "s.out")]
+    folded = {"w": weight(7), "b": weight(8, 8)}
+    found = rows(graph(before, stored), graph(after, folded), one_framework=False)
+    assert told(found) == [(Relation.REGROUPED, ["c", "n"], ["c", "s"])]
+
+
+def test_quantizers_are_of_the_conversion():
+    plain = [node("c", "Conv", "x w"), node("t", "Tanh", "c.out")]
+    between = [node("c", "Conv", "x w"), node("q", "QuantizeLinear", "c.out s"),
+               node("d", "DequantizeLinear", "q.out s"), node("t", "Tanh", "d.out")]  # fmt: skip
+    sides = graph(plain, {"w": weight(0)}), graph(between, {"w": weight(0), "s": np.float32(0.1)})
+    assert told(rows(*sides)) == [(Relation.CONVERSION, [], ["q", "d"])]
+
+
 def test_an_activation_is_built_in():
     before = [node("c", "Conv", "x w"), node("r", "Relu", "c.out"), node("t", "Tanh", "r.out")]
     after = [node("c", "Conv", "x w", fused_activation_function="RELU"), node("t", "Tanh", "c.out")]
