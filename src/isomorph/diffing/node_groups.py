@@ -199,7 +199,8 @@ class _Groups:
         """Join nodes to the pair that they were folded into.
 
         These are nodes of one side, or nodes whose weights are on no other side: a normalization
-        becomes other numbers in the product before it, and a sum. A pair is taken only if it shows that: its weights differ, or an activation is built in.
+        becomes other numbers in the product before it, and a sum. A pair is taken only if it
+        shows that: its weights differ, or an activation is built in.
         """
         one_sided = self._one_sided()
         anchored = {self.sets.root((0, place)) for place in self._anchored[0]}

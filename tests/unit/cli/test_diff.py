@@ -35,7 +35,7 @@ def found(monkeypatch):
     side = ModelSummary(role="reference", location="a.onnx", framework="onnx", digest="d", nodes=9,
                         constants=2)  # fmt: skip
     alpha = NodeChange(kind=ChangeKind.ATTRIBUTE, name="alpha", reference="0.1", candidate="0.2")
-    where = Source(module="blocks.1", file="/home/user/net.py", line=7)
+    where = Source(module="blocks.1", file="src/net.py", line=7)
     linear = DiffRow(relation=Relation.REGROUPED, reference=(_node("l", "Gemm"),),
                      candidate=(_node("m", "MatMul"), _node("s", "Add")))  # fmt: skip
     rows = (

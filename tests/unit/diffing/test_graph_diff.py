@@ -34,7 +34,7 @@ def names(row):
     return [each.name for each in row.reference], [each.name for each in row.candidate]
 
 
-def told(found):
+def relations(found):
     return [(row.relation, *names(row)) for row in found]
 
 
@@ -65,7 +65,7 @@ def test_other_names_are_no_difference():
 
 def test_one_attribute_is_exactly_one_changed_node():
     (row,) = rows(layers(6), layers(6, prefix="b", slopes={3: 0.2}))
-    assert told([row]) == [(Relation.CHANGED, ["LeakyRelu3"], ["bLeakyRelu3"])]
+    assert relations([row]) == [(Relation.CHANGED, ["LeakyRelu3"], ["bLeakyRelu3"])]
     (change,) = row.changes
     assert (change.kind, change.name) == (ChangeKind.ATTRIBUTE, "alpha")
     assert (change.reference, change.candidate) == ("0.1", "0.2")
@@ -74,8 +74,8 @@ def test_one_attribute_is_exactly_one_changed_node():
 @pytest.mark.parametrize("missing", ["LeakyRelu2", "Add0", "MatMul5"])
 def test_a_node_of_one_side_is_exactly_that_node(missing):
     whole, without = layers(6), layers(6, prefix="b", skip={missing})
-    assert told(rows(whole, without)) == [(Relation.REMOVED, [missing], [])]
-    assert told(rows(without, whole)) == [(Relation.ADDED, [], [missing])]
+    assert relations(rows(whole, without)) == [(Relation.REMOVED, [missing], [])]
+    assert relations(rows(without, whole)) == [(Relation.ADDED, [], [missing])]
 
 
 def test_another_operator_at_one_place_is_a_change():
@@ -146,7 +146,7 @@ def test_operands_of_a_sum_have_no_order():
     assert rows(graph(nodes), graph(other)) == []
 
 
-def test_three_alike_readers_are_told_by_their_weights():
+def test_three_alike_readers_are_distinguished_by_their_weights():
     def attention(order, prefix):
         nodes = [node(f"{prefix}{i}", "MatMul", f"x {prefix}w{i}") for i in order]
         nodes.append(node(f"{prefix}cat", "Concat", " ".join(f"{prefix}{i}.out" for i in range(3))))
@@ -182,7 +182,7 @@ def test_a_product_with_its_bias_is_one_group_each():
         other |= {f"t{at}": weight(at).T.copy(), f"u{at}": weight(at, 8)}
         last = {"a": f"g{at}.out", "b": f"s{at}.out"}
     found = rows(graph(linear, one), graph(split, other), one_framework=False)
-    assert told(found) == [
+    assert relations(found) == [
         (Relation.REGROUPED, [f"g{at}"], [f"m{at}", f"s{at}"]) for at in range(3)
     ]
 
@@ -201,7 +201,7 @@ def test_a_normalization_is_folded_into_the_product_before_it():
     after = [node("r", "Relu", "x"), node("c", "Conv", "r.out w b"), node("t", "Tanh", "c.out")]
     folded = {"w": weight(7), "b": weight(8, 8)}
     (row,) = rows(graph(before, stored), graph(after, folded))
-    assert told([row]) == [(Relation.REGROUPED, ["c", "n"], ["c"])]
+    assert relations([row]) == [(Relation.REGROUPED, ["c", "n"], ["c"])]
 
 
 def test_a_normalization_becomes_other_numbers_and_a_sum():
@@ -212,7 +212,7 @@ def test_a_normalization_becomes_other_numbers_and_a_sum():
     after = [node("c", "Conv", "x w"), node("s", "Add", "c.out b"), node("t", "Tanh", "s.out")]
     folded = {"w": weight(7), "b": weight(8, 8)}
     found = rows(graph(before, stored), graph(after, folded), one_framework=False)
-    assert told(found) == [(Relation.REGROUPED, ["c", "n"], ["c", "s"])]
+    assert relations(found) == [(Relation.REGROUPED, ["c", "n"], ["c", "s"])]
 
 
 def test_quantizers_are_of_the_conversion():
@@ -220,7 +220,7 @@ def test_quantizers_are_of_the_conversion():
     between = [node("c", "Conv", "x w"), node("q", "QuantizeLinear", "c.out s"),
                node("d", "DequantizeLinear", "q.out s"), node("t", "Tanh", "d.out")]  # fmt: skip
     sides = graph(plain, {"w": weight(0)}), graph(between, {"w": weight(0), "s": np.float32(0.1)})
-    assert told(rows(*sides)) == [(Relation.CONVERSION, [], ["q", "d"])]
+    assert relations(rows(*sides)) == [(Relation.CONVERSION, [], ["q", "d"])]
 
 
 def test_an_activation_is_built_in():
@@ -228,7 +228,7 @@ def test_an_activation_is_built_in():
     after = [node("c", "Conv", "x w", fused_activation_function="RELU"), node("t", "Tanh", "c.out")]
     stored = {"w": weight(0)}
     found = rows(graph(before, stored), graph(after, stored), one_framework=False)
-    assert told(found) == [(Relation.REGROUPED, ["c", "r"], ["c"])]
+    assert relations(found) == [(Relation.REGROUPED, ["c", "r"], ["c"])]
 
 
 def test_a_lost_activation_is_not_hidden_in_a_group():
@@ -236,7 +236,7 @@ def test_a_lost_activation_is_not_hidden_in_a_group():
     after = [node("c", "Conv", "x w"), node("t", "Tanh", "c.out")]
     stored = {"w": weight(0)}
     found = rows(graph(before, stored), graph(after, stored), one_framework=False)
-    assert told(found) == [(Relation.REMOVED, ["r"], [])]
+    assert relations(found) == [(Relation.REMOVED, ["r"], [])]
 
 
 def transposing(*perms):
@@ -250,15 +250,15 @@ def transposing(*perms):
 
 def test_layout_transpositions_are_of_the_conversion():
     plain, moved = transposing(), transposing((0, 2, 3, 1))
-    assert told(rows(plain, moved, one_framework=False)) == [(Relation.CONVERSION, [], ["p0"])]
-    assert told(rows(moved, plain, one_framework=False)) == [(Relation.CONVERSION, ["p0"], [])]
+    assert relations(rows(plain, moved, one_framework=False)) == [(Relation.CONVERSION, [], ["p0"])]
+    assert relations(rows(moved, plain, one_framework=False)) == [(Relation.CONVERSION, ["p0"], [])]
 
 
 def test_within_one_framework_a_transposition_counts_unless_another_undoes_it():
     plain = transposing()
-    assert told(rows(plain, transposing((0, 2, 3, 1)))) == [(Relation.ADDED, [], ["p0"])]
+    assert relations(rows(plain, transposing((0, 2, 3, 1)))) == [(Relation.ADDED, [], ["p0"])]
     undone = transposing((0, 2, 3, 1), (0, 3, 1, 2))
-    assert told(rows(plain, undone)) == [(Relation.CONVERSION, [], ["p0", "p1"])]
+    assert relations(rows(plain, undone)) == [(Relation.CONVERSION, [], ["p0", "p1"])]
 
 
 def test_between_layouts_axes_are_not_compared():
@@ -323,7 +323,7 @@ def test_the_work_grows_with_the_nodes(monkeypatch):
     assert taken[1] < 10 * taken[0]
 
 
-def test_a_long_part_without_anything_in_common_is_cut_and_said_to_be():
+def test_a_long_part_without_anything_in_common_is_cut_and_a_limit_is_noted():
     one = graph([node(f"a{at}", "Relu" if at % 2 else "Tanh", f"a{at - 1}.out" if at else "x")
                  for at in range(300)])  # fmt: skip
     other = graph([node(f"b{at}", "Relu" if at % 3 else "Sin", f"b{at - 1}.out" if at else "x")

@@ -31,8 +31,8 @@ def test_findings_are_new_gone_and_changed(report):  # noqa: F811
         replace(report, findings=(first, first)), replace(report, findings=(stated, other))
     )
     assert not found.same
-    told = {(each.presence, each.code) for each in found.findings}
-    assert told == {
+    changes_by_code = {(each.presence, each.code) for each in found.findings}
+    assert changes_by_code == {
         (Presence.CHANGED, first.code), (Presence.NEW, "LATENT_FAULT"), (Presence.GONE, first.code),
     }  # fmt: skip
     (changed,) = [each for each in found.findings if each.presence is Presence.CHANGED]
