@@ -111,16 +111,21 @@ CACHE ?= $(HOME)/.cache/isomorph-packages
 bench-packages: $(STAMP)
 	$(BIN)/python -m benchmarks.packages.campaign --cache $(CACHE)
 
-# The page of the HTML report. Only who changes it needs Node; the built page is in the repository.
+# The pages of the HTML report and of a diff. Only who changes them needs Node; the built pages are in
+# the repository.
 PAGE := src/isomorph/web/page.html
+DIFF_PAGE := src/isomorph/web/diff.html
+BUILD_DIFF := npx tsc --noEmit -p diff && npx vite build --config diff/vite.config.ts
 
 web: web/node_modules/.installed
-	cd web && npm run build
+	cd web && npm run build && $(BUILD_DIFF)
 	cp web/dist/index.html $(PAGE)
+	cp web/dist/diff/index.html $(DIFF_PAGE)
 
 web-check: web/node_modules/.installed
-	cd web && npm run build
+	cd web && npm run build && $(BUILD_DIFF)
 	cmp web/dist/index.html $(PAGE)
+	cmp web/dist/diff/index.html $(DIFF_PAGE)
 
 web/node_modules/.installed: web/package-lock.json
 	cd web && npm install --no-save

@@ -1,7 +1,7 @@
 """Writes the files that follow from the source.
 
 docs/causes/*.md, docs/codes.md, docs/agents.md, docs/api.md, the JSON Schemas of the report, the
-repair, isomorph.toml and sweep.toml, and web/src/report.ts.
+repair, the diffs, isomorph.toml and sweep.toml, web/src/report.ts and web/diff/document.ts.
 
 `python docs/generate.py` writes them; a test compares the files with what this would write.
 """
@@ -18,8 +18,11 @@ import isomorph
 from isomorph import registry
 from isomorph.cli.app import command
 from isomorph.cli.parameters import Option, parameters_of
+from isomorph.core.model_diff import SCHEMA as DIFF_SCHEMA
+from isomorph.core.model_diff import ModelDiff
 from isomorph.core.repair import SCHEMA as REPAIR_SCHEMA
 from isomorph.core.report import SCHEMA, Report
+from isomorph.core.report_diff import REPORT_DIFF_SCHEMA, ReportDiff
 from isomorph.diagnose.explain import codes, explain
 from isomorph.reporters._schema import field_docs, json_schema
 from isomorph.reporters._typescript import typescript
@@ -48,7 +51,11 @@ def pages() -> Iterator[tuple[Path, str]]:
     for name, described in (("isomorph", project_schema), ("sweep", sweep_schema)):
         text = json.dumps(described(meanings), indent=2) + "\n"
         yield STORE / f"{name}.toml.schema.json", text
+    yield REPORTERS / "diff.schema.json", _schema(ModelDiff, DIFF_SCHEMA)
+    yield REPORTERS / "report-diff.schema.json", _schema(ReportDiff, REPORT_DIFF_SCHEMA)
     yield HERE.parent / "web" / "src" / "report.ts", typescript(Report, RepairDocument)
+    types = typescript(ModelDiff, ReportDiff).replace("the report and of the repair", "the diffs")
+    yield HERE.parent / "web" / "diff" / "document.ts", types
 
 
 def _option_meanings() -> dict[str, str]:

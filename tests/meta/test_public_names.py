@@ -27,6 +27,7 @@ def test_the_public_names_are_exactly_these():
         "bisect",
         "check",
         "convert",
+        "diff",
         "extract",
         "fix",
         "inspect",

@@ -4,10 +4,11 @@ from isomorph.api.accept import accept
 from isomorph.api.bisect import bisect
 from isomorph.api.check import check
 from isomorph.api.convert import convert, routes
+from isomorph.api.diff import diff
 from isomorph.api.explain import explain
 from isomorph.api.extract import extract
 from isomorph.api.fix import fix
-from isomorph.api.inspect import diff, inspect
+from isomorph.api.inspect import inspect
 from isomorph.api.lint import lint
 from isomorph.api.load_report import load_report
 from isomorph.api.options import (

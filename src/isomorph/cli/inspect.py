@@ -15,7 +15,7 @@ def inspect(
     model: options.ModelWord,
     other: Annotated[
         str | None,
-        Argument(metavar="OTHER", help="A second model, to be shown next to the first."),
+        Argument(metavar="OTHER", help="Not taken: isomorph diff compares two models."),
     ] = None,
     *,
     nodes: Annotated[bool, Option("--nodes", help="List every node, with its source.")] = False,
@@ -28,26 +28,21 @@ def inspect(
     output: options.Output = None,
     debug: options.Debug = False,
 ) -> int:
-    """What a model holds; of two models, what differs.
+    """What a model holds.
 
-    Signatures, attributes that differ and quantization are shown side by side; what the nodes
-    compute is for check.
+    Its signature, metadata and quantization; with --nodes, every node.
     """
     from isomorph import api
     from isomorph.cli.output import write_result
     from isomorph.cli.output_format import format_of
-    from isomorph.reporters import diff_text, model_text
+    from isomorph.reporters import model_text
     from isomorph.store.targets import check_target
 
     format = format_of(format, output, FORMATS)  # noqa: A001 - the word on the command line
-    check_target(output, model, other, state)
     if other is not None:
-        if nodes:
-            raise UsageError("BAD_OPTION", "--nodes lists the nodes of one model, not of two")
-        found = api.diff(model, other, trust=trust, in_process=in_process, state=state)
-        text = diff_text.as_document(found) if format == "json" else diff_text.as_text(found)
-        write_result(text, output)
-        return 0
+        raise UsageError("BAD_OPTION", "inspect shows one model", why="two are compared by diff",
+                         fix=f"isomorph diff {model} {other}")  # fmt: skip
+    check_target(output, model, state)
     described = api.inspect(model, trust=trust, in_process=in_process, state=state)
     if format == "json":
         text = model_text.as_document(described)

@@ -1,11 +1,17 @@
-"""Two models next to each other, by what their files declare; nothing is run."""
+"""Two models next to each other: what their files declare, and which nodes correspond."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
 
-from isomorph.core.model import Model, Quantization, TensorSpec
+from isomorph.core.constraints import Count
+from isomorph.core.model import Quantization, Source, TensorSpec
+from isomorph.core.report import ModelSummary, Skipped
+
+SCHEMA = "isomorph.diff/1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +22,14 @@ class SpecPair:
     reference: TensorSpec | None
     candidate: TensorSpec | None
     how: str
+    """How the two were paired."""
     changed: tuple[str, ...] = ()
+
+    @property
+    def differs(self) -> bool:
+        """Whether more than its name differs."""
+        one_sided = self.reference is None or self.candidate is None
+        return one_sided or any(name != "name" for name in self.changed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +39,11 @@ class QuantizationPair:
     reference: Quantization | None
     candidate: Quantization | None
     changed: tuple[str, ...] = ()
+
+    @property
+    def differs(self) -> bool:
+        """Whether a parameter differs, or one side does not quantize the tensor."""
+        return bool(self.changed) or self.reference is None or self.candidate is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,30 +55,105 @@ class OpsetPair:
     candidate: int | None
 
 
+class Relation(StrEnum):
+    """What became of a node, or of a group of nodes."""
+
+    MATCHED = "matched"
+    """One node on each side, equal as far as the files state it; names may differ."""
+    CHANGED = "changed"
+    """One node on each side, with an attribute, a constant, a type or an input that differs."""
+    REGROUPED = "regrouped"
+    """Nodes that compute together what other nodes, or another operator, compute."""
+    CONVERSION = "conversion"
+    """Nodes of one side that hand on every number: layout, shape, type or quantizer."""
+    ADDED = "added"
+    REMOVED = "removed"
+    MOVED = "moved"
+    """One node on each side, at another place in the graph."""
+
+
+class ChangeKind(StrEnum):
+    """What differs between a node and its counterpart."""
+
+    OPERATOR = "operator"
+    ATTRIBUTE = "attribute"
+    CONSTANT = "constant"
+    TYPE = "type"
+    """The declared type of an output."""
+    SHAPE = "shape"
+    """The declared shape of an output."""
+    INPUT = "input"
+    """The node that an input comes from."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AttributePair:
-    """An attribute that differs between two nodes of one operator, with both values.
+class NodeChange:
+    """One thing that differs, with both sides as text for people."""
 
-    ``shown`` are the values as text; a long one is shortened to the first element that differs.
-    """
-
-    op: str
-    reference_node: str
-    candidate_node: str
+    kind: ChangeKind
     name: str
-    reference: Any
-    candidate: Any
-    shown: tuple[str, str]
+    """The attribute, the constant, the output or the place of the input."""
+    reference: str
+    candidate: str
+    detail: str = ""
+    """How the values of a constant differ, where they were compared."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffNode:
+    """One node as a diff shows it; ``name`` of a node in a body is its path, ``loop/body/relu``."""
+
+    name: str
+    op: str
+    native_op: str
+    reads: tuple[str, ...] = ()
+    """The nodes and inputs of the model that it reads, by name; without constants."""
+    outputs: tuple[TensorSpec, ...] = ()
+    constants: tuple[str, ...] = ()
+    """The stored constants that it reads, by name."""
+    source: Source | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffRow:
+    """Corresponding nodes of the two sides, or nodes that only one side has."""
+
+    relation: Relation
+    reference: tuple[DiffNode, ...] = ()
+    candidate: tuple[DiffNode, ...] = ()
+    changes: tuple[NodeChange, ...] = ()
+    renamed: bool = False
+    """Whether the names differ, which is no change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelDiff:
-    """Both descriptions, and what differs between them."""
+    """What differs between two models, and which nodes correspond; neither was run."""
 
-    reference: Model
-    candidate: Model
+    reference: ModelSummary
+    candidate: ModelSummary
+    same: bool
+    """Whether nothing differs but names, versions and what produced the files."""
+    counts: Mapping[str, Count] = field(default_factory=dict)
+    """Rows by relation."""
     inputs: tuple[SpecPair, ...] = ()
     outputs: tuple[SpecPair, ...] = ()
     opsets: tuple[OpsetPair, ...] = ()
     quantization: tuple[QuantizationPair, ...] = ()
-    attributes: tuple[AttributePair, ...] = ()
+    rows: tuple[DiffRow, ...] = ()
+    """In the order in which the reference computes, what only the candidate has in its place."""
+    skipped: tuple[Skipped, ...] = ()
+    """Limits that were hit."""
+    version: str = ""
+    schema: str = SCHEMA
+
+    @property
+    def exit_code(self) -> int:
+        """0 for the same structure, 1 where it differs."""
+        return 0 if self.same else 1
+
+
+def counted_rows(rows: tuple[DiffRow, ...]) -> dict[str, int]:
+    """How many rows have each relation, in the order of the relations."""
+    found = Counter(row.relation for row in rows)
+    return {relation.value: found[relation] for relation in Relation if found[relation]}

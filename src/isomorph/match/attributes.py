@@ -88,6 +88,32 @@ def first_difference(node: Node, counterpart: Node) -> AttributeDifference | Non
     return next(chain(found, _in_bodies(node, counterpart, one_framework, None)), None)
 
 
+def node_differences(
+    node: Node, counterpart: Node, graphs: tuple[Graph, Graph], *, one_framework: bool
+) -> list[AttributeDifference]:
+    """Return every attribute that two nodes state differently; ``graphs`` are the reference first.
+
+    Unlike ``attribute_differences`` this takes the pair as given.
+    """
+    ranks = {"expected": _rank(counterpart, graphs[0]), "actual": _rank(node, graphs[1])}
+    return list(_of_nodes(node, counterpart, ranks, one_framework=one_framework))
+
+
+def same_values(one: Any, two: Any) -> bool:  # noqa: ANN401
+    """Whether two values of an attribute are the same once stored in float32."""
+    return _equal(one, two)
+
+
+def shown_values(expected: Any, actual: Any) -> tuple[str, str]:  # noqa: ANN401
+    """Write two values, shortened to the first elements that differ where they are long."""
+    return _shown(expected, actual)
+
+
+def in_common_words(name: str) -> str:
+    """The name of an attribute as ONNX spells it, where it has one there."""
+    return _MEANING.get(name, name)
+
+
 _Functions = tuple[Mapping[str, "Graph"], Mapping[str, "Graph"]]
 """The functions that nodes call, by their operator: those of the reference and the candidate."""
 _NONE: _Functions = ({}, {})

@@ -1,19 +1,13 @@
-"""Compare what two models declare: interface, operator sets, quantized tensors, attributes."""
+"""Compare what two models declare: interface, operator sets, quantized tensors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isomorph.core.errors import UsageError
-from isomorph.core.model_diff import (
-    AttributePair,
-    ModelDiff,
-    OpsetPair,
-    QuantizationPair,
-    SpecPair,
-)
-from isomorph.match.attributes import attribute_differences
+from isomorph.core.model_diff import OpsetPair, QuantizationPair, SpecPair
 from isomorph.match.binding import bind_inputs, bind_outputs
 from isomorph.match.quantizers import (
     Reader,
@@ -29,20 +23,27 @@ if TYPE_CHECKING:
     from isomorph.sessions.model_handle import ModelHandle
 
 
-def diff_signatures(reference: ModelHandle, candidate: ModelHandle) -> ModelDiff:
-    """Compare the signatures of two models, and the attributes of corresponding nodes.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignatureDiff:
+    """What two models declare about themselves, in pairs."""
+
+    inputs: tuple[SpecPair, ...]
+    outputs: tuple[SpecPair, ...]
+    opsets: tuple[OpsetPair, ...]
+    quantization: tuple[QuantizationPair, ...]
+
+
+def diff_signatures(reference: ModelHandle, candidate: ModelHandle) -> SignatureDiff:
+    """Compare the signatures of two models.
 
     Constants are read only where two quantized models do not agree by name or digest.
     """
     ref, cand = reference.model, candidate.model
-    return ModelDiff(
-        reference=ref,
-        candidate=cand,
+    return SignatureDiff(
         inputs=tuple(_specs("input", ref.graph.inputs, cand.graph.inputs, bind_inputs)),
         outputs=tuple(_specs("output", ref.graph.outputs, cand.graph.outputs, bind_outputs)),
         opsets=tuple(_opsets(ref, cand)),
         quantization=tuple(_quantization(reference, candidate)),
-        attributes=tuple(_attributes(ref, cand)),
     )
 
 
@@ -103,19 +104,6 @@ def _quantization(reference: ModelHandle, candidate: ModelHandle) -> Iterator[Qu
     for entry in left:
         if entry.tensor not in matched.values():
             yield QuantizationPair(reference=entry, candidate=None)
-
-
-def _attributes(ref: Model, cand: Model) -> Iterator[AttributePair]:
-    for each in attribute_differences(ref, cand):
-        yield AttributePair(
-            op=each.node.op,
-            reference_node=each.counterpart.name,
-            candidate_node=each.node.name,
-            name=each.name,
-            reference=each.expected,
-            candidate=each.actual,
-            shown=each.shown,
-        )
 
 
 def _reader(handle: ModelHandle) -> Reader:

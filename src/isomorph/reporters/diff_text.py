@@ -1,87 +1,252 @@
-"""What two model files declare, next to each other, as text or as JSON."""
+"""What differs between two models, as text: counts, then what changed, then the rest."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from isomorph.core.escaping import counted
-from isomorph.reporters.json import as_json
+from isomorph.core.escaping import counted, printable
+from isomorph.core.model_diff import ChangeKind, Relation
 from isomorph.reporters.table import columns, shape_text
 
 if TYPE_CHECKING:
-    from isomorph.core.model import Model, Quantization, TensorSpec
-    from isomorph.core.model_diff import ModelDiff, SpecPair
+    from isomorph.core.model import Quantization, TensorSpec
+    from isomorph.core.model_diff import DiffNode, DiffRow, ModelDiff, NodeChange, SpecPair
 
-_SAME, _ABSENT = "", "—"
+_ABSENT = "—"
+_PARAGRAPHS = 12
+"""Nodes of one section that are shown singly; ``verbose`` shows all of them."""
+_NAMES = 3
+"""Names of nodes in one line; ``verbose`` shows all of them."""
+
+_TITLES = {
+    Relation.CHANGED: "Changed",
+    Relation.REGROUPED: "Computed by other nodes (reference ↔ candidate)",
+    Relation.REMOVED: "Removed: only in the reference",
+    Relation.ADDED: "Added: only in the candidate",
+    Relation.MOVED: "Moved to another place",
+    Relation.CONVERSION: "On one side only, without a change of numbers: layout, shape, type, grid",
+    Relation.MATCHED: "Matched",
+}
+_WORDS = {
+    Relation.MATCHED: "matched",
+    Relation.CHANGED: "changed",
+    Relation.REGROUPED: "regrouped",
+    Relation.REMOVED: "removed",
+    Relation.ADDED: "added",
+    Relation.MOVED: "moved",
+    Relation.CONVERSION: "of the conversion",
+}
 
 
-def as_document(found: ModelDiff) -> str:
-    """Everything as JSON; the frameworks' own objects stay out of it."""
-    bare = replace(
-        found,
-        reference=replace(found.reference, native=None),
-        candidate=replace(found.candidate, native=None),
+def as_text(found: ModelDiff, *, verbose: bool = False) -> str:
+    """The counts, what changed, what only one side has; ``verbose`` lists every node."""
+    parts = [_headline(found), f"  {counts_text(found)}"]
+    for relation, title in _TITLES.items():
+        rows = [row for row in found.rows if row.relation is relation]
+        if rows and (verbose or relation is not Relation.MATCHED):
+            parts += ["", title, *_section(relation, rows, verbose=verbose)]
+    parts += _tables(found)
+    if found.skipped:
+        parts += ["", "Not looked at"]
+        parts += [f"  {printable(each.what)}: {printable(each.why)}" for each in found.skipped]
+    return "\n".join(parts)
+
+
+def _headline(found: ModelDiff) -> str:
+    names = " and ".join(printable(side.location) for side in (found.reference, found.candidate))
+    return f"{'SAME STRUCTURE' if found.same else 'STRUCTURE DIFFERS'}  {names}"
+
+
+def counts_text(found: ModelDiff) -> str:
+    """``58 nodes matched (12 renamed), 1 changed, 21 groups: 25 nodes ↔ 63 nodes``."""
+    parts = []
+    for relation, word in _WORDS.items():
+        rows = [row for row in found.rows if row.relation is relation]
+        if not rows:
+            continue
+        nodes = sum(max(len(row.reference), len(row.candidate)) for row in rows)
+        text = f"{nodes} {word}"
+        if relation is Relation.MATCHED:
+            renamed = sum(row.renamed for row in rows)
+            text = f"{counted(nodes, 'node')} matched" + (
+                f" ({renamed} renamed)" if renamed else ""
+            )
+        elif relation is Relation.REGROUPED:
+            sides = sum(len(row.reference) for row in rows), sum(len(row.candidate) for row in rows)
+            text = f"{counted(len(rows), 'group')} of {sides[0]} ↔ {counted(sides[1], 'node')}"
+            wrong = sum(any(c.kind is ChangeKind.CONSTANT for c in row.changes) for row in rows)
+            text += f" ({wrong} with another constant)" if wrong else ""
+        parts.append(text)
+    return ", ".join(parts) or "neither model has a node"
+
+
+def _section(relation: Relation, rows: Sequence[DiffRow], *, verbose: bool) -> Iterator[str]:
+    if relation is Relation.MATCHED:
+        yield columns([(_op(row), _both_names(row), _source(row)) for row in rows])
+    elif relation in (Relation.REGROUPED, Relation.CONVERSION):
+        yield from _patterns(relation, rows, verbose=verbose)
+    else:
+        yield from _singly(rows, verbose=verbose)
+
+
+def _singly(rows: Sequence[DiffRow], *, verbose: bool) -> Iterator[str]:
+    """One paragraph for each node; nodes that differ in the same are in one."""
+    alike: dict[object, list[DiffRow]] = {}
+    for row in rows:
+        key = _op(row), tuple((c.kind, _in_key(c), c.reference, c.candidate) for c in row.changes)
+        # A constant is one of a kind, and so is a node that has no counterpart.
+        one_of_a_kind = not row.changes or any(c.kind is ChangeKind.CONSTANT for c in row.changes)
+        alike.setdefault((key, id(row)) if one_of_a_kind else key, []).append(row)
+    shown_groups = list(alike.values()) if verbose else list(alike.values())[:_PARAGRAPHS]
+    for group in shown_groups:
+        first = group[0]
+        if len(group) == 1:
+            yield f"  {_op(first)} {_both_names(first)}{_behind(_source(first))}"
+        else:
+            shown = group if verbose else group[:_NAMES]
+            names = ", ".join(_both_names(row) for row in shown)
+            more = f" and {len(group) - len(shown)} more (-v)" if len(group) > len(shown) else ""
+            yield f"  {len(group)} × {_op(first)}: {names}{more}"
+        yield from (f"    {_change(change)}" for change in first.changes)
+    left = len(alike) - len(shown_groups)
+    if left:
+        yield f"  and {left} more (-v)"
+        constants = sum(any(c.kind is ChangeKind.CONSTANT for c in row.changes) for row in rows)
+        if constants > len(rows) // 2:
+            yield f"  {constants} nodes have other constants: probably another checkpoint"
+
+
+def _in_key(change: NodeChange) -> str:
+    return "" if change.kind in (ChangeKind.TYPE, ChangeKind.SHAPE) else change.name
+
+
+def _patterns(relation: Relation, rows: Sequence[DiffRow], *, verbose: bool) -> Iterator[str]:
+    """Groups of the same operators in one line, the rare ones first: they are the odd ones."""
+    patterns: dict[str, list[DiffRow]] = {}
+    for row in rows:
+        patterns.setdefault(_pattern(relation, row), []).append(row)
+    for pattern, group in sorted(patterns.items(), key=lambda each: _oddness(each[1])):
+        shown = group if verbose else group[:_NAMES]
+        names = ", ".join(_first_name(row) for row in shown)
+        more = f" and {len(group) - len(shown)} more (-v)" if len(group) > len(shown) else ""
+        times = f"{len(group)} × " if len(group) > 1 else ""
+        yield f"  {times}{pattern}: {names}{more}"
+        for row in group:
+            if verbose:
+                yield f"      {_all_names(row)}{_behind(_source(row))}"
+            yield from (
+                f"    {printable(_first_name(row))}: {_change(change)}"
+                for change in row.changes
+                if change.kind is not ChangeKind.OPERATOR
+            )
+
+
+def _oddness(rows: Sequence[DiffRow]) -> tuple[bool, int]:
+    return not any(row.changes for row in rows), len(rows)
+
+
+def _pattern(relation: Relation, row: DiffRow) -> str:
+    if relation is Relation.CONVERSION:
+        side = "added" if row.candidate else "removed"
+        return f"{side} by the conversion: {_ops(row.candidate or row.reference)}"
+    return f"{_ops(row.reference)} ↔ {_ops(row.candidate)}"
+
+
+def _ops(nodes: Iterable[DiffNode]) -> str:
+    """``3 Slice, 3 Squeeze``: the operators with their numbers, in the order of the nodes."""
+    found = Counter(node.op for node in nodes)
+    return ", ".join(printable(op if n == 1 else f"{n} {op}") for op, n in found.items())
+
+
+def _change(change: NodeChange) -> str:
+    detail = f": {printable(change.detail)}" if change.detail else ""
+    if (
+        change.kind is ChangeKind.CONSTANT
+        and change.detail
+        and change.reference == change.candidate
+    ):
+        return f"{printable(change.name)} {printable(change.reference)}{detail}"
+    values = f"{printable(change.reference)} → {printable(change.candidate)}"
+    word = {
+        ChangeKind.TYPE: "type of ", ChangeKind.SHAPE: "shape of ", ChangeKind.INPUT: "",
+    }.get(change.kind, "")  # fmt: skip
+    return f"{word}{printable(change.name)}: {values}{detail}"
+
+
+def _op(row: DiffRow) -> str:
+    return printable((row.reference or row.candidate)[0].op)
+
+
+def _both_names(row: DiffRow) -> str:
+    return printable(
+        " / ".join(dict.fromkeys(node.name for node in (*row.reference, *row.candidate)))
     )
-    return as_json({"schema": "isomorph.contrast/1", "contrast": bare})
 
 
-def as_text(found: ModelDiff) -> str:
-    """Tables: the models, inputs and outputs, attributes that differ, quantized tensors."""
+def _all_names(row: DiffRow) -> str:
+    sides = (", ".join(node.name for node in side) for side in (row.reference, row.candidate))
+    return printable(" ↔ ".join(side or _ABSENT for side in sides), limit=2000)
+
+
+def _first_name(row: DiffRow) -> str:
+    node = (row.reference or row.candidate)[0]
+    return printable(node.name)
+
+
+def _source(row: DiffRow) -> str:
+    """The module and the line of the user's program, of whichever side knows them."""
+    for node in (*row.reference, *row.candidate):
+        source = node.source
+        if source is None or not (source.module or source.file):
+            continue
+        file = (source.file or "").replace("\\", "/").rpartition("/")[2]
+        place = f"{file}:{source.line}" if file and source.line else file
+        where = f"in {source.module}" if source.module else ""
+        return printable("  ".join(filter(None, (where, place))))
+    return ""
+
+
+def _behind(text: str) -> str:
+    return f"  {text}" if text else ""
+
+
+def _tables(found: ModelDiff) -> Iterator[str]:
+    """Interface, operator sets and quantized tensors, where they differ."""
     heading = ("", "reference", "candidate", "differs")
-    parts = [columns([heading, *_models(found)]), "", columns([heading, *_signature(found)])]
-    if found.attributes:
-        count = counted(len(found.attributes), "attribute")
-        differ = "differs" if len(found.attributes) == 1 else "differ"
-        parts += ["", f"{count} {differ}; nodes of one operator correspond in their order"]
-        parts.append(
-            columns([("node", "attribute", "reference", "candidate"), *_attributes(found)])
-        )
+    rows = [row for pair in (*found.inputs, *found.outputs) if (row := _signature(pair))]
+    rows += [
+        (f"opset {pair.domain}", _version(pair.reference), _version(pair.candidate), "yes")
+        for pair in found.opsets
+        if None not in (pair.reference, pair.candidate) and pair.reference != pair.candidate
+    ]
+    if rows:
+        yield ""
+        yield columns([heading, *rows])
     quantized = list(_quantized(found))
     if quantized:
         moved = sum(bool(pair.changed) for pair in found.quantization)
         alone = sum(pair.reference is None or pair.candidate is None for pair in found.quantization)
-        summary = f"{len(quantized)} quantized tensors: {moved} changed"
-        parts += ["", summary + (f", {alone} on one side only" if alone else "")]
-        parts.append(columns([("tensor", "reference", "candidate", "changed"), *quantized]))
-    return "\n".join(parts)
+        summary = f"{counted(len(found.quantization), 'quantized tensor')}: {moved} changed"
+        yield ""
+        yield summary + (f", {alone} on one side only" if alone else "")
+        changed = [row for row in quantized if row[3]]
+        if changed:
+            yield columns([("tensor", "reference", "candidate", "changed"), *changed])
 
 
-def _models(found: ModelDiff) -> Iterator[tuple[str, str, str, str]]:
-    def row(name: str, left: str, right: str) -> tuple[str, str, str, str]:
-        return name, left, right, "yes" if left != right else _SAME
-
-    ref, cand = found.reference, found.candidate
-    yield "file", ref.location, cand.location, _SAME
-    yield row("framework", ref.framework, cand.framework)
-    if ref.framework == cand.framework:
-        yield row("contents", ref.digest[:12], cand.digest[:12])
-    yield row("producer", ref.producer or "not stated", cand.producer or "not stated")
-    for pair in found.opsets:
-        yield row(f"opset {pair.domain}", _version(pair.reference), _version(pair.candidate))
-    yield row("nodes", str(len(ref.graph.nodes)), str(len(cand.graph.nodes)))
-    yield row("constants", str(len(ref.graph.constants)), str(len(cand.graph.constants)))
-    yield row("quantized", _count(ref), _count(cand))
+def _signature(pair: SpecPair) -> tuple[str, str, str, str] | None:
+    if pair.reference is None or pair.candidate is None:
+        return pair.kind, _spec(pair.reference), _spec(pair.candidate), pair.how
+    if not pair.changed:
+        return None
+    how = f" (by {pair.how})" if "name" in pair.changed else ""
+    return pair.kind, _spec(pair.reference), _spec(pair.candidate), ", ".join(pair.changed) + how
 
 
 def _version(version: int | None) -> str:
     return _ABSENT if version is None else str(version)
-
-
-def _count(model: Model) -> str:
-    return f"{len(model.graph.quantization)} tensors"
-
-
-def _signature(found: ModelDiff) -> Iterator[tuple[str, str, str, str]]:
-    for pair in (*found.inputs, *found.outputs):
-        yield pair.kind, _spec(pair.reference), _spec(pair.candidate), _differs(pair)
-
-
-def _differs(pair: SpecPair) -> str:
-    if pair.reference is None or pair.candidate is None:
-        return pair.how
-    return ", ".join(pair.changed) + (f" (by {pair.how})" if "name" in pair.changed else "")
 
 
 def _spec(spec: TensorSpec | None) -> str:
@@ -90,22 +255,8 @@ def _spec(spec: TensorSpec | None) -> str:
     return f"{spec.name} {spec.dtype or 'unknown'} {shape_text(spec.shape)}"
 
 
-def _attributes(found: ModelDiff) -> Iterator[tuple[str, str, str, str]]:
-    for each in found.attributes:
-        names = dict.fromkeys((each.reference_node, each.candidate_node))
-        yield f"{' / '.join(names)} ({each.op})", each.name, *each.shown
-
-
 def _quantized(found: ModelDiff) -> Iterator[tuple[str, str, str, str]]:
-    """Changed ones first, then those on one side only."""
-    pairs = sorted(
-        found.quantization,
-        key=lambda pair: (
-            not pair.changed,
-            pair.reference is not None and pair.candidate is not None,
-        ),
-    )
-    for pair in pairs:
+    for pair in found.quantization:
         names = [each.tensor for each in (pair.reference, pair.candidate) if each is not None]
         yield (
             " / ".join(dict.fromkeys(names)),

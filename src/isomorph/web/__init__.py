@@ -1,4 +1,4 @@
-"""The page that draws a report: one file, built from ``web/`` and shipped as it is."""
+"""The pages that draw a report and a diff, each one file that is built from ``web/``."""
 
 from __future__ import annotations
 
@@ -14,14 +14,23 @@ PACKED_FROM = 1 << 20
 """From this length on the report is compressed: pages are attached to messages."""
 
 
-def bundle() -> str:
-    """The page without a report."""
-    return files("isomorph.web").joinpath("page.html").read_text(encoding="utf-8")
+def bundle(name: str = "page") -> str:
+    """A page without its data: ``page`` of a report, or ``diff``."""
+    return files("isomorph.web").joinpath(f"{name}.html").read_text(encoding="utf-8")
 
 
 def page(data: str) -> str:
-    """The page around ``data``, which is JSON in ASCII."""
-    head, mark, tail = bundle().partition(DATA)
+    """The page of a report around ``data``, which is JSON in ASCII."""
+    return _filled(bundle(), data)
+
+
+def diff_page(data: str) -> str:
+    """The page of a diff of two models or two reports around ``data``, which is JSON in ASCII."""
+    return _filled(bundle("diff"), data)
+
+
+def _filled(bundle: str, data: str) -> str:
+    head, mark, tail = bundle.partition(DATA)
     if not mark or DATA in tail:
         raise ValueError(f"the bundle has not exactly one place for the report ({DATA})")
     # Inside a script element nothing is markup but the start of its end tag, and a comment:

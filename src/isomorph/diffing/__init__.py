@@ -1,0 +1,1 @@
+"""What differs between two models, by their structure, and between two reports."""

@@ -1,0 +1,196 @@
+"""Constants in which a node and its counterpart differ, and how their values do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.diff_limits import DIFF_VALUES
+from isomorph.core.escaping import counted
+from isomorph.core.model_diff import ChangeKind, NodeChange
+from isomorph.diffing.attribute_changes import ABSENT
+from isomorph.match.quantizers import quantization_by_tensor
+from isomorph.match.value_match import rearrangements
+from isomorph.sessions.dequantized_session import real_values
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Constant
+    from isomorph.core.trace import Array
+    from isomorph.diffing.linked_graph import LinkedGraph
+
+Read = Callable[[int, str], "Array | None"]
+"""Returns the stored values of a constant of a side; None where they cannot be read."""
+
+
+class ConstantChanges:
+    """Compares the constants of corresponding nodes; values are read where digests differ."""
+
+    def __init__(
+        self, sides: tuple[LinkedGraph, LinkedGraph], read: Read | None, *, one_framework: bool
+    ) -> None:
+        self._sides, self._read, self._one_framework = sides, read, one_framework
+        self._read_count = 0
+        self._grids = tuple(quantization_by_tensor(side.graph) for side in sides)
+
+    def between(self, ref: int, cand: int) -> list[NodeChange]:
+        """Return the constants that differ between two nodes."""
+        nodes = self._sides[0].nodes[ref], self._sides[1].nodes[cand]
+        names = self._sides[0].constants[ref], self._sides[1].constants[cand]
+        by_slot = self._one_framework and nodes[0].native_op == nodes[1].native_op
+        if by_slot and len(names[0]) == len(names[1]):
+            return [
+                change
+                for one, other in zip(*names, strict=True)
+                if (change := self._change(one, other, ordered=True)) is not None
+            ]
+        return list(self._by_size(*names, all_of_them=by_slot))
+
+    def _by_size(
+        self, ones: Sequence[str], others: Sequence[str], *, all_of_them: bool
+    ) -> Iterator[NodeChange]:
+        """Pair constants of equal values, then those of equal size; the rest is one-sided."""
+        left, right = (
+            [name for name in names if all_of_them or side.is_weight(name)]
+            for side, names in zip(self._sides, (ones, others), strict=True)
+        )
+        for one in list(left):
+            key = self._sides[0].class_of(one)
+            equal = next((n for n in right if self._sides[1].class_of(n) == key), None)
+            if equal is not None:
+                left.remove(one)
+                right.remove(equal)
+        for one in list(left):
+            size = _size(self._sides[0].stored(one))
+            same = next((n for n in right if _size(self._sides[1].stored(n)) == size), None)
+            if same is not None and size is not None:
+                left.remove(one)
+                right.remove(same)
+                change = self._change(one, same, ordered=False)
+                if change is not None:
+                    yield change
+        for side, names in enumerate((left, right)):
+            for name in names:
+                stored = self._sides[side].stored(name)
+                shown = [ABSENT, ABSENT]
+                shown[side] = ABSENT if stored is None else _described(stored)
+                if stored is not None:
+                    yield NodeChange(
+                        kind=ChangeKind.CONSTANT, name=name, reference=shown[0], candidate=shown[1]
+                    )
+
+    def _change(self, one: str, other: str, *, ordered: bool) -> NodeChange | None:
+        """How two constants differ; ``ordered``: another order of the same elements differs."""
+        left, right = self._sides[0].stored(one), self._sides[1].stored(other)
+        if left is None or right is None:
+            if self._sides[0].class_of(one) == self._sides[1].class_of(other):
+                return None
+            return NodeChange(
+                kind=ChangeKind.CONSTANT, name=_names(one, other), reference="computed",
+                candidate="computed in another way",
+            )  # fmt: skip
+        if left.digest == right.digest:
+            return None
+        same_numbers = self._sides[0].class_of(one) == self._sides[1].class_of(other)
+        if (
+            same_numbers
+            and left.dtype == right.dtype
+            and not (ordered and left.shape == right.shape)
+        ):
+            return None
+        if same_numbers and left.dtype == right.dtype:
+            detail = "the same elements in another order"
+        elif left.values is not None and right.values is not None and not self._on_grid(one, other):
+            detail = ""
+        else:
+            detail = self._compared(one, other)
+        return NodeChange(
+            kind=ChangeKind.CONSTANT,
+            name=_names(one, other),
+            reference=_described(left),
+            candidate=_described(right),
+            detail=detail,
+        )
+
+    def _compared(self, one: str, other: str) -> str:
+        if self._read is None:
+            return ""
+        if self._read_count >= DIFF_VALUES.most:
+            DIFF_VALUES.reached()
+            return ""
+        self._read_count += 1
+        values = self._read(0, one), self._read(1, other)
+        if values[0] is None or values[1] is None or values[0].size != values[1].size:
+            return ""
+        if not self._on_grid(one, other):
+            return difference_of_values(values[0], values[1])
+        entries = [grid.get(name) for grid, name in zip(self._grids, (one, other), strict=True)]
+        reals = [
+            value if entry is None else np.asarray(real_values(value, entry), np.float64)
+            for value, entry in zip(values, entries, strict=True)
+            if value is not None
+        ]
+        step = max(max(entry.scale) for entry in entries if entry is not None)
+        return difference_of_reals(reals[0], reals[1], step)
+
+    def _on_grid(self, one: str, other: str) -> bool:
+        """Whether one of two constants holds integers that stand for real numbers."""
+        return one in self._grids[0] or other in self._grids[1]
+
+
+def difference_of_values(expected: Array, actual: Array) -> str:
+    """How many elements differ and by how much, in the arrangement in which the fewest do."""
+    best: tuple[int, str] | None = None
+    for moved in rearrangements(expected, actual.shape):
+        placed = np.asarray(moved.array(expected), np.float64)
+        apart = np.abs(placed - np.asarray(actual, np.float64))
+        count = int(np.count_nonzero(~(apart == 0)))
+        if best is None or count < best[0]:
+            size = float(np.max(np.abs(placed), initial=0.0))
+            text = (
+                f"{count:,} of {counted(actual.size, 'element')} "
+                f"{'differs' if count == 1 else 'differ'}, the largest by "
+                f"{float(np.nanmax(apart, initial=0.0)):.3g} (largest element {size:.3g})"
+            )
+            best = count, text
+    return best[1] if best is not None else ""
+
+
+def difference_of_reals(expected: Array, actual: Array, step: float) -> str:
+    """How many real values of a quantized constant are more than one step apart."""
+    fewest = actual.size
+    for moved in rearrangements(expected, actual.shape):
+        placed = np.asarray(moved.array(expected), np.float64)
+        fewest = min(fewest, int(np.count_nonzero(~(np.abs(placed - actual) <= step))))
+    if not fewest:
+        return "quantized; all elements are within one step"
+    apart = "is" if fewest == 1 else "are"
+    return (
+        f"quantized; {fewest:,} of {counted(actual.size, 'element')} {apart} "
+        f"more than one step ({step:.3g}) apart"
+    )
+
+
+def _names(one: str, other: str) -> str:
+    return one if one == other else f"{one} / {other}"
+
+
+def _size(constant: Constant | None) -> int | None:
+    return None if constant is None else math.prod(constant.shape)
+
+
+def _described(constant: Constant) -> str:
+    """The type and shape of a constant; of a small one its values as well."""
+    shape = f"{constant.dtype} [{', '.join(map(str, constant.shape))}]"
+    if constant.values is None:
+        return shape
+    listed = ", ".join(_shown(each) for each in constant.values)
+    return (
+        f"{listed} ({constant.dtype})" if not constant.shape else f"[{listed}] ({constant.dtype})"
+    )
+
+
+def _shown(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

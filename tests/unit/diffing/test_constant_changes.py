@@ -1,0 +1,30 @@
+import numpy as np
+
+from isomorph.diffing.constant_changes import difference_of_reals, difference_of_values
+
+
+def test_the_arrangement_with_the_fewest_differences_counts():
+    values = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    moved = values.transpose(2, 0, 1).copy()
+    moved[1, 1, 2] += 3
+    text = difference_of_values(values, moved)
+    assert text == "1 of 24 elements differs, the largest by 3 (largest element 23)"
+
+
+def test_values_that_are_no_numbers_differ():
+    one = np.array([1.0, np.nan])
+    assert difference_of_values(one, np.array([1.0, 2.0])).startswith("1 of 2 elements differs")
+
+
+def test_other_numbers_everywhere():
+    text = difference_of_values(np.zeros(5), np.ones(5))
+    assert text.startswith("5 of 5 elements differ, the largest by 1")
+
+
+def test_a_quantized_constant_is_compared_by_its_real_values():
+    values = np.linspace(-1, 1, 24).reshape(4, 6)
+    near = np.round(values.T / 0.1) * 0.1
+    assert difference_of_reals(values, near, 0.1) == "quantized; all elements are within one step"
+    near[0, 0] += 5
+    text = difference_of_reals(values, near, 0.1)
+    assert text == "quantized; 1 of 24 elements is more than one step (0.1) apart"

@@ -1,0 +1,1 @@
+export type Dimension = number | string | null;
