@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from isomorph.core.divergence import Verdict
 from isomorph.core.escaping import counted, printable
 from isomorph.reporters._figures import NOT_MEASURED, number, used
-from isomorph.reporters._findings import repair_command, repairable
 from isomorph.reporters._profile_drawing import profile_drawing
+from isomorph.reporters._repair_command import repair_command, repairable
 
 if TYPE_CHECKING:
     from isomorph.core.divergence import Divergence, ErrorTerm
