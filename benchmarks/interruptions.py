@@ -184,8 +184,8 @@ def one_round(seed: int, kind: str, nodes: Nodes | None, *, real: bool) -> Round
             ))  # fmt: skip
             if resumed:
                 messages.seek(0)
-                said = messages.read().decode("utf-8", "replace").splitlines()
-                wrong.append(f"the resume ended with {resumed}: {said[-1:]}")
+                last = messages.read().decode("utf-8", "replace").splitlines()
+                wrong.append(f"the resume ended with {resumed}: {last[-1:]}")
         wrong += _orphans(folder) + _examined(folder, models * 2, before, real=real)
     return Round(seed=seed, kind=kind, real=real, killed=killed, done_before_resume=len(before),
                  wrong=wrong, seconds=time.monotonic() - began)  # fmt: skip

@@ -69,8 +69,8 @@ def _case(cell: CellResult, found: Sweep) -> ET.Element:
     if not kind:
         ET.SubElement(case, "system-out").text = xml_text(printable(cell.headline))
         return case
-    said = {"message": xml_text(printable(cell.reason))} if cell.reason else {}
-    about = said if kind == "skipped" else {"type": cell.outcome, **said}
+    message = {"message": xml_text(printable(cell.reason))} if cell.reason else {}
+    about = message if kind == "skipped" else {"type": cell.outcome, **message}
     ET.SubElement(case, kind, about).text = xml_text(_details(cell, found))
     return case
 

@@ -65,7 +65,7 @@ class RayEngine:
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Ended]]:
         """Each task with how it ended, as they end; those that need most begin first.
 
-        Where this is closed early, every task is cancelled.
+        Where this is closed early, every task is canceled.
         """
         waiting = sorted(tasks, key=lambda each: each.need_bytes)
         unread = Counter(digest for task in tasks for digest in _digests(task))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from isomorph.sweeping.task import CellFile
 
 _LOOK_SECONDS = 0.2
-"""How often the end of a cell is looked for. A cancelled task is interrupted at such a moment."""
+"""How often the end of a cell is looked for. A canceled task is interrupted at such a moment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

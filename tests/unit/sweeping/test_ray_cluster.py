@@ -87,7 +87,7 @@ def test_a_machine_that_cannot_run_cells_is_named_and_not_asked_again(runs):
     assert "OSError: no room on this machine" in ended.stderr
 
 
-def test_a_task_that_is_cancelled_ends_its_cell(ray_cluster, tmp_path):
+def test_a_task_that_is_canceled_ends_its_cell(ray_cluster, tmp_path):
     os.mkfifo(tmp_path / "waits.onnx")  # a model that is never read to its end
     reference = ray_cluster.submit(order(tmp_path / "waits.onnx"), NEEDS)
 

@@ -21,7 +21,7 @@ class Fake:
 
     def __init__(self, answers=lambda _: RemoteAnswer(ended=ENDED, report=b"{}"), sizes=(SMALL,)):
         self.answers, self.sizes = answers, sizes
-        self.orders, self.needs, self.stored, self.cancelled = [], [], [], []
+        self.orders, self.needs, self.stored, self.canceled = [], [], [], []
         self.most = 0
 
     def nodes(self):
@@ -47,7 +47,7 @@ class Fake:
         return found
 
     def cancel(self, running, seconds):
-        self.cancelled.extend(running)
+        self.canceled.extend(running)
 
 
 @pytest.fixture
@@ -144,9 +144,9 @@ def test_a_file_that_changed_meanwhile_is_not_sent(task, model):
     assert ended.stderr.startswith("error[FILE_CHANGED]")
 
 
-def test_what_runs_is_cancelled_where_the_caller_leaves(task):
+def test_what_runs_is_canceled_where_the_caller_leaves(task):
     cluster = Fake()
     ending = engine(cluster).run([task("a"), task("b"), task("c")])
     next(ending)
     ending.close()
-    assert len(cluster.cancelled) == 2
+    assert len(cluster.canceled) == 2
