@@ -52,6 +52,9 @@ def test_two_reports_and_a_mixture(pair):
     assert "y: equivalent → divergent" in shown
     assert "new     GUILTY_NODE" in shown
     assert isomorph(pair, "diff", "a.json", "a.json").returncode == 0
+    missing = isomorph(pair, "diff", "a.json", "none.json")
+    assert missing.returncode == 2
+    assert "there is no such report: none.json" in missing.stderr
     mixed = isomorph(pair, "diff", "a.json", "one.onnx")
     assert mixed.returncode == 2
     assert "a report cannot be compared with a model" in mixed.stderr

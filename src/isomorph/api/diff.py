@@ -28,8 +28,10 @@ def diff(
     Of two models of any formats, which nodes correspond, and which were changed, added, removed,
     moved or computed by others; neither is run. Of two reports, what changed between the checks.
     """
+    from isomorph.store.reports import may_be_report
+
     reports = [_is_report(each) for each in (reference, candidate)]
-    if all(reports):
+    if any(reports) and may_be_report(reference) and may_be_report(candidate):
         return _diff_reports(Path(reference), Path(candidate))
     if any(reports):
         raise UsageError(
