@@ -169,7 +169,7 @@ def test_a_link_is_not_written_through(models, tmp_path):
     [
         (["check", "absent.onnx", "a.onnx"], "error[", 2),
         (["check", "a.onnx", "same.onnx", "--runtime", "onnxruntim"], "error[UNKNOWN_NAME]", 2),
-        (["check", "a.onnx", "same.onnx", "--format", "jsn"], "error[UNKNOWN_NAME]", 2),
+        (["check", "a.onnx", "same.onnx", "--format", "jsn"], "error[UNKNOWN_FORMAT]", 2),
         (["chek"], "error[USAGE]", 2),
     ],
 )

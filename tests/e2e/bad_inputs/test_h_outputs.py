@@ -102,7 +102,7 @@ def test_h02_names_on_the_other_commands(checked, isomorph):
 def test_h04_there_is_no_table_for_a_spreadsheet(isomorph, checked):
     """No format is CSV, so no cell can be taken for a formula; nobody gets one by asking."""
     ran = isomorph("report", checked / "r.json", "--format", "csv")
-    ran.refused("UNKNOWN_NAME", mentions=("csv", "json"))
+    ran.refused("UNKNOWN_FORMAT", mentions=("csv", "json"))
 
 
 def test_h05_junit_and_sarif_stay_valid(rendered):
