@@ -265,8 +265,8 @@ def _not_started(error: OSError) -> RuntimeFailedError:
 def _program(interpreter: str, folder: Path) -> tuple[str, ...]:
     """The words that start a worker, with this interpreter or with another one.
 
-    For another one, a link leads to isomorph's source, because the folder that it lies in may hold packages that
-    belong to this environment.
+    For another one, a link leads to isomorph's source, because the folder that it lies in may
+    hold packages that belong to this environment.
     """
     if not interpreter:
         # -P: nothing is imported from the current folder unless the user trusts it.
