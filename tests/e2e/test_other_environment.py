@@ -99,7 +99,7 @@ def test_a_whole_worker_is_started_for_a_runtime_that_loads_its_models(noting, t
         np.testing.assert_array_equal(value, found.tensors[name])
 
 
-def test_an_environment_without_the_package_is_told_how_to_get_it(model, tmp_path):
+def test_a_package_that_is_missing_there_is_named_with_its_command(model, tmp_path):
     python = made_environment(tmp_path / "env", packages=False)
     numpy = Path(np.__file__).parent
     own = next((tmp_path / "env" / "lib").glob("python*")) / "site-packages"

@@ -30,8 +30,8 @@ def made_environment(folder, *, start="", packages=True):
          "import sysconfig; print(sysconfig.get_path('purelib'))"], text=True
     ).strip())  # fmt: skip
     if packages:
-        theirs = sysconfig.get_path("purelib")
-        (own / "packages.pth").write_text(f"{theirs}\n", encoding="utf-8")
+        packages_here = sysconfig.get_path("purelib")
+        (own / "packages.pth").write_text(f"{packages_here}\n", encoding="utf-8")
     # An imported line of a .pth file runs at every start.
     (own / "at_start.py").write_text(start, encoding="utf-8")
     (own / "start.pth").write_text("import at_start\n", encoding="utf-8")

@@ -199,8 +199,8 @@ def _answer(path: str) -> dict[str, Any]:
         fits = False
     if not fits:
         last = ended.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-        said = f"; it wrote {printable(last[0], limit=200)!r}" if last else ""
-        raise _no_python(path, f"it ended with exit code {ended.returncode}{said}")
+        wrote = f"; it wrote {printable(last[0], limit=200)!r}" if last else ""
+        raise _no_python(path, f"it ended with exit code {ended.returncode}{wrote}")
     result: dict[str, Any] = found
     return result
 

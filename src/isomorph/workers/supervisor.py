@@ -45,10 +45,6 @@ cores are busy. Those of OpenBLAS would wait for one another: products are cut i
 """
 
 
-_HERE = (sys.executable, "-P", "-m", "isomorph.workers.worker")
-"""-P: nothing is imported from the current folder unless the user trusts it."""
-
-
 class _Launcher:
     """Starts processes from one thread that stays.
 
@@ -114,7 +110,7 @@ class WorkerProcess:
         try:
             self._process = _launcher.start(
                 [
-                    *(_elsewhere(self._interpreter, self.folder) if self._interpreter else _HERE),
+                    *_program(self._interpreter, self.folder),
                     *("--read", str(child_ends[0]), "--write", str(child_ends[1])),
                     *("--lifeline", str(child_ends[2]), "--parent", str(os.getpid())),
                     *("--memory", str(self._memory), "--folder", str(self.folder)),
@@ -266,12 +262,15 @@ def _not_started(error: OSError) -> RuntimeFailedError:
     )
 
 
-def _elsewhere(interpreter: str, folder: Path) -> tuple[str, ...]:
-    """The words that start a worker with another interpreter.
+def _program(interpreter: str, folder: Path) -> tuple[str, ...]:
+    """The words that start a worker, with this interpreter or with another one.
 
-    A link leads to isomorph's source, because the folder that it lies in may hold packages that
-    belong to this environment.
+    For another one, a link leads to isomorph's source, because the folder that it lies in may
+    hold packages that belong to this environment.
     """
+    if not interpreter:
+        # -P: nothing is imported from the current folder unless the user trusts it.
+        return sys.executable, "-P", "-m", "isomorph.workers.worker"
     source, extensions = folder / "source", folder / "extensions.json"
     source.mkdir(mode=0o700)
     package = Path(__file__).parents[1]

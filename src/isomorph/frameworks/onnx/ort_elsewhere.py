@@ -41,10 +41,6 @@ class ElsewhereError(Exception):
     """What ONNX Runtime raised in the other environment."""
 
 
-class InvalidProtobuf(ElsewhereError):  # noqa: N818 - the name that ONNX Runtime gives it
-    """It could not parse the model."""
-
-
 class OrtElsewhere:
     """The part of the package ``onnxruntime`` that is used here."""
 
@@ -219,9 +215,7 @@ class _raised:  # noqa: N801 - it is used as a word
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
         if isinstance(error, IsomorphError) and error.code == "RUNTIME_FAILED" and error.why:
-            name, _, message = error.why.partition(": ")
-            known = InvalidProtobuf if name == InvalidProtobuf.__name__ else ElsewhereError
-            raise known(message or name) from error
+            raise ElsewhereError(error.why) from error
 
 
 def _written(model: bytes) -> str:

@@ -21,7 +21,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.core.errors import UsageError
+from isomorph.core.errors import (
+    IsomorphError,
+    RuntimeFailedError,
+    UnreadableModelError,
+    UsageError,
+)
 from isomorph.core.memory import copying_weights
 from isomorph.core.model import Graph, Model
 from isomorph.core.operator_tables import NO_TABLES
@@ -98,7 +103,7 @@ class OrtFileRuntime:
         if "session" in environment.settings:
             asked = read_json(environment.settings["session"])
             log: list[str] = []
-            with _logged(log, wanted=asked["severity"] == VERBOSE):
+            with _logged(log, wanted=asked["severity"] == VERBOSE), _own_words():
                 session = _opened(ort, asked, model.location)
             outputs = [(each.name, each.type) for each in session.get_outputs()]
             facts |= {
@@ -126,6 +131,10 @@ class OrtFileSession:
         So is an output of such a type, of ``raw`` and ``shape``.
         """
         del noise
+        with _own_words():
+            return self._run(feeds, fetch)
+
+    def _run(self, feeds: Arrays, fetch: Sequence[str]) -> Arrays:
         values = {name: self._fed(value) for name, value in feeds.items()}
         raw = [name for name in fetch if is_raw(self._types[name])]
         if not raw and not any(isinstance(each, self._ort.OrtValue) for each in values.values()):
@@ -192,6 +201,21 @@ def _opened(ort: Any, asked: Mapping[str, Any], source: str) -> Any:  # noqa: AN
     with warnings.catch_warnings(), copying_weights():
         warnings.simplefilter("ignore")
         return ort.InferenceSession(model, options, providers=asked["providers"], **more)
+
+
+@contextmanager
+def _own_words() -> Iterator[None]:
+    """What the package raises, with its message alone as the reason."""
+    try:
+        yield
+    except IsomorphError:
+        raise
+    except Exception as error:
+        if type(error).__name__ == "InvalidProtobuf":
+            raise UnreadableModelError(
+                "MODEL_TRUNCATED", "ONNX Runtime cannot parse the file", why=str(error)
+            ) from error
+        raise RuntimeFailedError("RUNTIME_FAILED", "ONNX Runtime failed", why=str(error)) from error
 
 
 @contextmanager
