@@ -21,7 +21,7 @@ def dense(weight, bias=None, *, adds=True):
 W = drawn(5, 5)
 WEIGHTS = {
     "transposed": (W.T, "layout", "it is transposed"),
-    "permuted": (W[:, [1, 0, 2, 3, 4]], "weight", "2 of 5 channels along axis 1"),
+    "permuted": (W[:, [1, 0, 2, 3, 4]], "weight", "channels 0 and 1 along axis 1"),
     "bfloat16": (W.astype(ml_dtypes.bfloat16).astype(np.float32), "weight", "rounded to bfloat16"),
     "float16": (W.astype(np.float16).astype(np.float32), "weight", "rounded to float16"),
     "scaled": (W * np.float32(1.25), "weight", "multiplied by 1.25"),
@@ -60,7 +60,7 @@ LAYOUTS = {
               ["a = Exp (x)", "b = Sin (x)", "t = Concat <axis=0> (b, a)", "y = Tanh (t)"],
               "parts of Concat"),
     "axes": (["t = Transpose <perm=[1,0]> (x)", "y = Tanh (t)"],
-             ["t = Identity (x)", "y = Tanh (t)"], "its axes should stand in the order (1, 0)"),
+             ["t = Identity (x)", "y = Tanh (t)"], "the axes belong in the order (1, 0)"),
 }  # fmt: skip
 
 
@@ -132,7 +132,7 @@ def quantized(**other):
 GRIDS = {
     "scale": ({"s2": np.float32(0.03)}, "1.5 times the right ones"),
     "zero point": ({"z2": np.int8(9)}, "shifted by -9 steps"),
-    "range": ({"s": np.float32(0.004), "s2": np.float32(0.004)}, "cuts off"),
+    "range": ({"s": np.float32(0.004), "s2": np.float32(0.004)}, "clips"),
 }
 
 
