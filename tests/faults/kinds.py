@@ -300,12 +300,12 @@ KINDS = {
 NOT_REPAIRED = {
     "quantization: ties": ("quantization", rounding(away=True), rounding(away=False),
                            {"x": (np.arange(64, dtype=np.float32) - 32) / 8},
-                           "ties are rounded to even, and by the reference away from zero"),
+                           "are rounded to even, and by the reference away from zero"),
     "control_flow: frozen": ("control_flow", deciding(), in_table(
         "c = Mul (x, two)", "y = Tanh (c)", takes="float[4,4] x", two=np.float32(2)),
-        {"x": np.abs(drawn(4, 4))}, "the given inputs times -1 reach it"),
+        {"x": np.abs(drawn(4, 4))}, "differs on the given inputs times -1"),
     "interface: words": ("interface", described(two_outputs()), two_outputs(), SQUARE,
-                         "lost what the reference says of itself: 'labels', 'doc_string'"),
+                         "lost metadata of the reference: 'labels', 'doc_string'"),
     "interface: axis": ("interface", in_table("y = Tanh (x)", takes="float[N,4] x"),
                         in_table("y = Tanh (x)", takes="float[4,4] x"), SQUARE,
                         "axis 0 was free and is 4"),

@@ -94,7 +94,7 @@ def test_what_the_inputs_never_reach_decides_where_one_is_found(right, wrong, no
     report = check(right, wrong)
     assert report.verdict == verdict
     if verdict == "divergent":
-        assert report.reason.startswith("the same on the given input; attribute alpha of node")
+        assert report.reason.startswith("the same on the given input, but attribute alpha of node")
         assert report.reason.endswith("differs (0.1 against 0.3)")
     assert check(right, wrong, options=ONLY_GIVEN).verdict == "equivalent"
     [found] = latent(report)

@@ -132,17 +132,15 @@ def suspect_large_group(finding: Finding) -> Finding:
     many = len(finding.nodes)
     if many <= LAYER_NODES or finding.fact(Fact.MEMBER) is not None:
         return finding
-    statement = None
-    if finding.statement is not None:
-        place = message("GUILTY_NODE.large_group", count=many, node=finding.node)
-        statement = replace(finding.statement, place=place)
+    place = message("GUILTY_NODE.large_group", count=many, node=finding.node)
+    statement = None if finding.statement is None else replace(finding.statement, place=place)
     return replace(
         finding,
         status=FindingStatus.SUSPECTED,
         cause=None,
         fix=None,
         statement=statement,
-        summary=finding.summary if statement is None else statement.text,
+        summary=f"{place}: {finding.summary}" if statement is None else statement.text,
     )
 
 

@@ -7,6 +7,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import isomorph
 from isomorph.core.divergence import Verdict
+from isomorph.core.verbosity import Verbosity
 from isomorph.reporters.terminal import TerminalReporter
 
 
@@ -89,7 +90,7 @@ def test_the_report_says_what_it_cost(check):
     assert report.cost.wall == pytest.approx(sum(each.wall for each in report.cost.phases))
     assert report.cost.cpu == pytest.approx(sum(each.cpu for each in report.cost.phases))
     assert report.cost.wall >= report.elapsed["total"]
-    text = TerminalReporter().render(report).replace("\n", " ")
+    text = TerminalReporter(Verbosity.VERBOSE).render(report).replace("\n", " ")
     costliest = report.cost.phases[0]
     assert f"{report.cost.cpu:.1f} CPU s ({costliest.name} {costliest.cpu:.1f}, " in text
 

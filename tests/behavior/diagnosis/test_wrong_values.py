@@ -21,7 +21,7 @@ def dense(weight, bias=None, *, adds=True):
 W = drawn(5, 5)
 WEIGHTS = {
     "transposed": (W.T, "layout", "it is transposed"),
-    "permuted": (W[:, [1, 0, 2, 3, 4]], "weight", "2 of 5 channels along axis 1"),
+    "permuted": (W[:, [1, 0, 2, 3, 4]], "weight", "channels 0 and 1 along axis 1"),
     "bfloat16": (W.astype(ml_dtypes.bfloat16).astype(np.float32), "weight", "rounded to bfloat16"),
     "float16": (W.astype(np.float16).astype(np.float32), "weight", "rounded to float16"),
     "scaled": (W * np.float32(1.25), "weight", "multiplied by 1.25"),
@@ -60,7 +60,7 @@ LAYOUTS = {
               ["a = Exp (x)", "b = Sin (x)", "t = Concat <axis=0> (b, a)", "y = Tanh (t)"],
               "parts of Concat"),
     "axes": (["t = Transpose <perm=[1,0]> (x)", "y = Tanh (t)"],
-             ["t = Identity (x)", "y = Tanh (t)"], "its axes should stand in the order (1, 0)"),
+             ["t = Identity (x)", "y = Tanh (t)"], "the axes belong in the order (1, 0)"),
 }  # fmt: skip
 
 
@@ -102,7 +102,7 @@ def test_a_comparison_that_is_turned_round_is_an_inverted_condition():
 
     found = believed(chosen(), edited(chosen(), turned), x=drawn(4, 4))
     assert (found.cause, found.certainty) == ("control_flow", 3)
-    assert "Less stands where the reference has Greater" in found.summary
+    assert "Less instead of Greater" in found.summary
 
 
 def test_a_loop_that_runs_too_often():
@@ -118,7 +118,7 @@ def test_a_loop_that_runs_too_often():
 
     found = believed(loop(3), loop(4), x=drawn(4))
     assert (found.cause, found.certainty) == ("control_flow", 3)
-    assert "runs 4 rounds, and the reference's 3" in found.summary
+    assert "runs 4 rounds, the reference's 3" in found.summary
 
 
 def quantized(**other):
@@ -132,7 +132,7 @@ def quantized(**other):
 GRIDS = {
     "scale": ({"s2": np.float32(0.03)}, "1.5 times the right ones"),
     "zero point": ({"z2": np.int8(9)}, "shifted by -9 steps"),
-    "range": ({"s": np.float32(0.004), "s2": np.float32(0.004)}, "cuts off"),
+    "range": ({"s": np.float32(0.004), "s2": np.float32(0.004)}, "clips"),
 }
 
 
@@ -209,4 +209,4 @@ def test_a_permuted_weight_is_known_behind_a_norm_that_was_folded_into_it():
     folded = chain("h = Conv (x, w, b)", "y = Tanh (h)", **shapes, w=whole, b=bias)
     found = believed(apart, folded, x=drawn(2, 4, 6, 6))
     assert (found.cause, found.certainty) == ("weight", 3)
-    assert "2 of 4 channels along axis 0" in found.summary
+    assert "along axis 0 are swapped" in found.summary

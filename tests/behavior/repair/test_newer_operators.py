@@ -107,4 +107,4 @@ def test_halves_are_rounded_as_the_reference_rounds_them(tmp_path, cand, ref):
     assert repair.repaired, (repair.reason, repair.refused)
     [only] = repair.applied
     assert f"halves {ref}" in only.patch.summary
-    assert f"ties are rounded {cand}" in only.finding.summary
+    assert f"are rounded {cand}" in only.finding.summary

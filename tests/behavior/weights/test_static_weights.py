@@ -43,7 +43,7 @@ def differing(report):
 def test_a_weight_behind_a_dead_relu_is_found_and_an_input_that_shows_it():
     report = checked(linear(POSITIVE), linear(spoiled(POSITIVE, (2, 3), 1.01)), inputs={"x": DEAD})
     assert report.verdict is isomorph.Verdict.DIVERGENT
-    assert report.reason.startswith("the same on the given input; weight 'w' differs (1 of 48")
+    assert report.reason.startswith("the same on the given input, but weight 'w' differs (1 of 48")
     (finding,) = differing(report)
     assert (finding.cause, finding.status, finding.node) == ("weight", "confirmed", "MatMul_h")
     assert finding.evidence["elements"][0]["index"] == [2, 3]
@@ -432,4 +432,4 @@ def test_a_weight_that_is_masked_when_it_is_loaded_is_explained():
 def test_a_sample_of_a_test_set_is_not_generated_whatever_its_file_is_called(tmp_path):
     np.savez(tmp_path / "generated.npz", x=DEAD)
     report = checked(linear(POSITIVE), linear(spoiled(POSITIVE, (2, 3), 1.01)), data=tmp_path)
-    assert report.reason.startswith("the same on the given input; weight 'w' differs")
+    assert report.reason.startswith("the same on the given input, but weight 'w' differs")
