@@ -59,7 +59,7 @@ def test_a_wrong_weight_between_them_is_still_a_weight():
     ]
 
 
-def test_the_grid_beside_a_tensor_is_told_from_that_of_what_reads_it(tmp_path):
+def test_of_a_grid_and_its_dequantizer_the_writer_is_named(tmp_path):
     reference, candidate = tmp_path / "reference.tflite", tmp_path / "candidate.tflite"
     reference.write_bytes(tflite_faulty.floats_of_eight_bits().data())
     wrong = tflite_faulty.eight_bits()
