@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.messages import message
 from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus
 from isomorph.localize.fault_search import Search
 
@@ -62,8 +63,9 @@ def _finding(node: Node, name: str, value: Array) -> Finding:
         nodes=(node.name,),
         tensors=(name,),
         source=node.source,
-        summary=f"node {node.name!r} ({node.op}) makes numbers up to {largest:.3g}, and float16 "
-        f"ends at {limit:.0f}: they become infinite; in float64 the graphs agree",
+        summary=message(
+            "NOT_FINITE.narrow", op=node.op, node=node.name, largest=largest, limit=limit
+        ),
         evidence={"largest": largest, "limit": limit, Fact.PATCHABLE: False},
         fix=KEEP_IN_FLOAT32,
     )

@@ -84,6 +84,8 @@ FINDINGS: Mapping[str, str] = {
     "CAPTURE_CHANGED.wrong": "capturing every tensor changed output {outputs} by {size:.2g}, and "
     "neither run is right: the run that was examined is not the run that is deployed",
     "NOT_FINITE.first": "{kinds} first appears at {place}; its float64 value is finite there",
+    "NOT_FINITE.narrow": "{op} {node!r} makes numbers up to {largest:.3g}, and float16 ends at "
+    "{limit:.0f}: they become infinite. In float64 the graphs agree",
     "NOT_FINITE_AS_MEANT.first": "{kinds} first appears at {place}, in its float64 value as well",
     "PRECISION_LOST.first": "{place} is the first that differs from float64 by more than rounding "
     "explains",
