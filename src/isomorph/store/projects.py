@@ -12,14 +12,16 @@ from isomorph.core.budgets import is_budget
 from isomorph.core.errors import UsageError
 from isomorph.core.project import NamedPair, Project
 from isomorph.store import toml
+from isomorph.store.safe_paths import exists
 
 NAMES = ("isomorph.toml", "pyproject.toml")
 PATHS = ("reference", "candidate", "inputs", "data", "state")
 """The options of a pair that are paths."""
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
+def is_text(value: object) -> bool:
+    """Whether a value is a string without a NUL, which no path and no name can hold."""
+    return isinstance(value, str) and "\0" not in value
 
 
 def _is_number(value: object) -> bool:
@@ -43,28 +45,28 @@ def _list_of(kind: Callable[[object], bool]) -> Callable[[object], bool]:
 
 
 _KINDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
-    "reference": (_is_text, "a path or package.module:factory"),
-    "candidate": (_is_text, "a path or package.module:factory"),
-    "inputs": (_is_text, "a path"),
-    "data": (_is_text, "a path"),
-    "metric": (_is_text, "package.module:function"),
-    "state": (_is_text, "a path"),
+    "reference": (is_text, "a path or package.module:factory"),
+    "candidate": (is_text, "a path or package.module:factory"),
+    "inputs": (is_text, "a path"),
+    "data": (is_text, "a path"),
+    "metric": (is_text, "package.module:function"),
+    "state": (is_text, "a path"),
     "runtime": (
-        lambda value: _is_text(value) or _table_of(_is_text)(value),
+        lambda value: is_text(value) or _table_of(is_text)(value),
         "a name, or a table with reference and candidate",
     ),
-    "settings": (_table_of(_is_text), "a table of strings"),
+    "settings": (_table_of(is_text), "a table of strings"),
     "dims": (_table_of(_is_whole), "a table of whole numbers"),
     "budget": (
         lambda value: is_budget(value) or _table_of(is_budget)(value),
         "a number, 0 or more, or a table of such numbers by output",
     ),
     "layouts": (_table_of(_list_of(_is_whole)), "a table of lists of axes"),
-    "bind_inputs": (_table_of(_is_text), "a table of names"),
-    "bind_outputs": (_table_of(_is_text), "a table of names"),
+    "bind_inputs": (_table_of(is_text), "a table of names"),
+    "bind_outputs": (_table_of(is_text), "a table of names"),
     "seed": (_is_whole, "a whole number"),
     "decode": (_is_whole, "a number of tokens"),
-    "caches": (_table_of(_is_text), "a table of names"),
+    "caches": (_table_of(is_text), "a table of names"),
     "strict": (_is_flag, "true or false"),
     "only_given": (_is_flag, "true or false"),
     "translation_only": (_is_flag, "true or false"),
@@ -74,7 +76,7 @@ _KINDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "locate": (_is_flag, "true or false"),
     "memory": (_is_whole, "a number of bytes"),
     "timeout": (_is_number, "a number of seconds"),
-    "environments": (_list_of(_is_text), "a list of names from [environments]"),
+    "environments": (_list_of(is_text), "a list of names from [environments]"),
 }
 _OF_ENVIRONMENT = ("runtime", "settings")
 
@@ -117,7 +119,7 @@ def read_project(path: Path) -> Project | None:
         for pair in _pairs(name, table, environments, path)
     )
     baseline = document.get("baseline", FILE)
-    if not _is_text(baseline):
+    if not is_text(baseline):
         raise toml.wrong_type("baseline", baseline, "a path", file=path, where="top level")
     return Project(file=str(path), baseline=str(path.parent / baseline), pairs=pairs)
 
@@ -182,4 +184,4 @@ def _pairs(
 def _place(word: str, folder: Path) -> str:
     """Beside the project file; a factory is no path."""
     beside = folder / word
-    return word if ":" in word and not beside.exists() else str(beside)
+    return word if ":" in word and not exists(beside) else str(beside)
