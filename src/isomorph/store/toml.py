@@ -36,7 +36,7 @@ def read(path: Path) -> dict[str, Any]:
     return document
 
 
-def _bound_numbers(value: object) -> None:
+def _bound_numbers(value: Any) -> None:  # noqa: ANN401
     """TOML has integers of 64 bits; Python reads longer ones, and cannot print the longest."""
     if isinstance(value, int) and not -_LARGEST - 1 <= value <= _LARGEST:
         raise ValueError("a whole number has more than 64 bits")
