@@ -31,7 +31,7 @@ PYTEST_PLUGINS_OFF := -p no:anyio
 # Tests start hundreds of processes, and each would compile every module of src/ anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo dist test test-quick test-fast test-other-cpu lint bench bench-all bench-packages fuzz-verdicts web web-check clean
+.PHONY: demo dist test test-quick test-fast test-other-cpu lint bench bench-all bench-packages fuzz fuzz-verdicts web web-check clean
 .DELETE_ON_ERROR:
 
 demo: $(DEMO_VENV)/.installed
@@ -104,6 +104,18 @@ JOBS ?= 2
 
 fuzz-verdicts: $(STAMP)
 	$(BIN)/python -m benchmarks.verdicts.campaign --pairs $(PAIRS) --seed $(SEED) --jobs $(JOBS)
+
+# Damaged and hostile files for every reader; failing inputs are kept in benchmarks/results/fuzz.
+# Inputs are chosen by coverage with atheris, which is installed beside the environment, or by the seed
+# alone where there is no build of it for this machine.
+FUZZ_RUNS ?= 20000
+FUZZ_SEED ?= 1
+ATHERIS := build/atheris
+
+fuzz: $(STAMP)
+	test -d $(ATHERIS) || $(BIN)/python -m pip --disable-pip-version-check install --quiet \
+	  --only-binary :all: --target $(ATHERIS) atheris==3.0.0 || rm -rf $(ATHERIS)
+	PYTHONPATH=$(ATHERIS) $(BIN)/python -m benchmarks.fuzzing.campaign --runs $(FUZZ_RUNS) --seed $(FUZZ_SEED)
 
 # Trained models out of packages, fetched into CACHE: every form against the others, and converted.
 CACHE ?= $(HOME)/.cache/isomorph-packages

@@ -193,7 +193,9 @@ class Loader:
         """The options with a file of inputs that were given as arrays: loading reads a file."""
         if self.arrays is None or "inputs" in self.options:
             return self.options
-        path = self._new_folder() / "inputs.safetensors"
+        # Only .npz holds words, and only safetensors every type of number.
+        words = any(array.dtype.kind in "OUS" for array in self.arrays.values())
+        path = self._new_folder() / f"inputs.{'npz' if words else 'safetensors'}"
         write_arrays(path, self.arrays)
         return {**self.options, "inputs": str(path)}
 

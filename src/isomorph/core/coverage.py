@@ -16,6 +16,7 @@ from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.limits import MOST_REASONS
 from isomorph.core.messages import message
 
+ONLY_NONFINITE = "all of its values are NaN or infinite, on every input"
 _INSIDE = ("[", ".keys", ".values")
 
 
@@ -38,13 +39,17 @@ class InputKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One output of the reference on one input; ``values`` counts the elements compared."""
+    """One output of the reference on one input; ``values`` counts the elements compared.
+
+    ``finite`` counts those that are finite on both sides.
+    """
 
     output: str
     outcome: Outcome
     reason: str = ""
     element: str = ""
     values: int = 0
+    finite: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +134,32 @@ class _Account:
     within: int = 0
     beyond: int = 0
     not_compared: int = 0
+    values: int = 0
+    finite: int = 0
     reasons: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def only_nonfinite(self) -> bool:
+        """Whether all values that agree are NaN or infinite, on every input.
+
+        Whatever two models compute, they agree so once both overflow.
+        """
+        return self.values > 0 and self.finite == 0 and self.within > 0
+
+    def as_coverage(self, output: str) -> OutputCoverage:
+        """The counts; where only NaN and infinities agree, nothing was compared."""
+        reasons = tuple(self.reasons)
+        within, not_compared = self.within, self.not_compared
+        if self.only_nonfinite:
+            within, not_compared = 0, not_compared + within
+            reasons = (*reasons, ONLY_NONFINITE)
+        return OutputCoverage(
+            output=output,
+            within=within,
+            beyond=self.beyond,
+            not_compared=not_compared,
+            reasons=reasons[:MOST_REASONS],
+        )
 
 
 class Ledger:
@@ -171,29 +201,24 @@ class Ledger:
     @property
     def coverage(self) -> Coverage:
         """The sum so far."""
+        empty = any(each.only_nonfinite for each in self._accounts.values())
+        complete = dict.fromkeys(InputKind, 0) if empty else self._complete
         return Coverage(
-            given=self._complete[InputKind.GIVEN],
-            generated=self._complete[InputKind.GENERATED],
-            from_set=self._complete[InputKind.TEST_SET],
-            decoded=self._complete[InputKind.DECODED],
+            given=complete[InputKind.GIVEN],
+            generated=complete[InputKind.GENERATED],
+            from_set=complete[InputKind.TEST_SET],
+            decoded=complete[InputKind.DECODED],
             in_set=self._in_set,
             set_name=self._set_name,
             inputs=self._inputs,
             values=self._values,
-            outputs=tuple(
-                OutputCoverage(
-                    output=name,
-                    within=each.within,
-                    beyond=each.beyond,
-                    not_compared=each.not_compared,
-                    reasons=tuple(each.reasons)[:MOST_REASONS],
-                )
-                for name, each in self._accounts.items()
-            ),
+            outputs=tuple(each.as_coverage(name) for name, each in self._accounts.items()),
         )
 
     def _add(self, entry: Entry) -> None:
         account = self._accounts.setdefault(f"{entry.output}{entry.element}", _Account())
+        account.values += entry.values
+        account.finite += entry.finite
         if entry.outcome is Outcome.WITHIN:
             account.within += 1
         elif entry.outcome is Outcome.BEYOND:
@@ -221,6 +246,7 @@ def entries(divergences: Iterable[Divergence], outputs: Sequence[str]) -> tuple[
                 outcome=outcome,
                 reason=each.reason,
                 values=each.elements,
+                finite=each.finite,
             )
         )
     # A model may give one tensor as two outputs: the graver of its comparisons counts.

@@ -155,3 +155,12 @@ class Divergence:
         """How many values were compared."""
         part = self.observed or self.rounding or self.execution_candidate
         return part.distance.elements if part is not None else 0
+
+    @property
+    def finite(self) -> int:
+        """How many of them are finite on both sides, in the runs or in float64.
+
+        A NaN equals a NaN and an infinity an infinity, whatever was computed on the way to them.
+        """
+        parts = (self.observed, self.translation, self.rounding, self.execution_candidate)
+        return max((part.distance.compared for part in parts if part is not None), default=0)

@@ -234,17 +234,20 @@ def _reduced(trial: Trial, given: Mapping[str, Array]) -> Trial:
     for name, value in feeds.items():
         if larger({name: value}, given):
             most = np.max(np.abs(given[name]), initial=0.0)
-            reduced = value * (most / np.max(np.abs(value)))
-            feeds[name] = np.clip(reduced, -most, most).astype(value.dtype)
+            with np.errstate(invalid="ignore", over="ignore"):
+                reduced = value * (most / np.max(np.abs(value)))
+                feeds[name] = np.clip(reduced, -most, most).astype(value.dtype)
     return replace(trial, feeds=feeds, recipe=f"{trial.recipe}, as large as the given inputs")
 
 
 def _scaled(feeds: Mapping[str, Array], factor: float) -> dict[str, Array]:
     """Multiply float inputs; integers and masks stay as they are, and so stay valid."""
-    return {
-        name: (value * factor).astype(value.dtype) if value.dtype.kind == "f" else value
-        for name, value in feeds.items()
-    }
+    # A given infinity times 0 is no number, and a large number may become infinite.
+    with np.errstate(invalid="ignore", over="ignore"):
+        return {
+            name: (value * factor).astype(value.dtype) if value.dtype.kind == "f" else value
+            for name, value in feeds.items()
+        }
 
 
 def shown_differences(

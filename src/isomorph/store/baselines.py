@@ -52,7 +52,9 @@ def _value(key: str, value: object, file: Path, where: str) -> object:
             return tuple(value)
         raise toml.wrong_type(key, value, "a list of strings", file=file, where=where)
     if kind in {int, float}:
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
+        # No count is infinite, half or no number; a distance may be.
+        whole = kind is float or not isinstance(value, float) or value.is_integer()
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and whole:
             return kind(value)
         raise toml.wrong_type(key, value, "a number", file=file, where=where)
     if key in _DATES and isinstance(value, (str, date)):

@@ -187,12 +187,12 @@ def from_document(hint: Any, data: Json) -> Any:  # noqa: ANN401
     added them.
     """
     kind, members = origin(hint), _alternatives(hint)[0]
-    if data is None or kind is Any:
+    if kind is Any or (data is None and _optional(hint)):
         return data
     if isinstance(kind, type) and is_dataclass(kind):
         return _from_object(kind, data)
     if kind is float:
-        return _SPELLED[data] if isinstance(data, str) else float(data)
+        return _SPELLED[data] if isinstance(data, str) else _float(data)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind(data)
     if kind is tuple:
@@ -207,6 +207,13 @@ def from_document(hint: Any, data: Json) -> Any:  # noqa: ANN401
     if isinstance(kind, type) and not isinstance(data, kind):
         raise TypeError(f"{data!r} is no {kind.__name__}")
     return data
+
+
+def _float(data: Json) -> float:
+    try:
+        return float(data)
+    except OverflowError as error:  # an integer of hundreds of digits
+        raise ValueError(str(error)) from error
 
 
 def _from_object(kind: type, data: Json) -> Any:  # noqa: ANN401
@@ -250,6 +257,12 @@ def _alternatives(hint: Any) -> tuple[Any, ...]:  # noqa: ANN401
     if typing.get_origin(hint) in (typing.Union, UnionType):
         return tuple(item for item in typing.get_args(hint) if item is not NoneType)
     return (hint,)
+
+
+@cache
+def _optional(hint: Any) -> bool:  # noqa: ANN401
+    """Whether a hint allows None."""
+    return hint is NoneType or NoneType in typing.get_args(hint)
 
 
 @cache

@@ -11,7 +11,7 @@ from isomorph import registry
 from isomorph.core.errors import UnreadableModelError, listed
 from isomorph.store import file_signatures
 from isomorph.store.model_folders import hub_folder, is_hub_name, main_model
-from isomorph.store.safe_paths import head_of, kind_of, not_regular
+from isomorph.store.safe_paths import exists, head_of, kind_of, not_regular
 from isomorph.store.traces import is_trace
 from isomorph.store.zip_safety import MAGIC as ZIP
 from isomorph.store.zip_safety import check_archive
@@ -37,16 +37,14 @@ def source_kind(word: object) -> str:
     if is_factory(word):
         return "factory"
     # What is wrong with the path is reported when it is identified, with a proper error.
-    if _exists(path) and _is_recorded(path):
+    if exists(path) and _is_recorded(path):
         return "recorded"
     return "file"
 
 
 def is_factory(word: object) -> bool:
     """Whether the word names a function in a module, and no file of that name exists."""
-    return (
-        isinstance(word, str) and _FACTORY.fullmatch(word) is not None and not _exists(Path(word))
-    )
+    return isinstance(word, str) and _FACTORY.fullmatch(word) is not None and not exists(Path(word))
 
 
 def identify(path: Path) -> str:
@@ -167,10 +165,3 @@ def _is_recorded(path: Path) -> bool:
     except UnreadableModelError:
         return False
     return file_signatures.holds_arrays(path, head)
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except (OSError, ValueError):
-        return False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zipfile
-import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -19,8 +18,8 @@ from isomorph.store.mapped_npz import map_npz, unpacked_bytes
 from isomorph.store.npy import HoldsObjectsError, NpyError, map_npy, read_npy
 from isomorph.store.reported_inputs import reported_inputs
 from isomorph.store.safe_paths import head_of, kind_of
+from isomorph.store.zip_safety import DAMAGE, check_archive
 from isomorph.store.zip_safety import MAGIC as ZIP
-from isomorph.store.zip_safety import check_archive
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array, Arrays
@@ -56,9 +55,8 @@ def read_arrays(path: Path, *, most_bytes: int | None = None) -> dict[str, Any]:
         ) from error
     except (NpyError, safetensors.FormatError, zipfile.BadZipFile) as error:
         raise _unreadable(path, str(error)) from error
-    # What zipfile and zlib raise for damage: names that are no text are a ValueError, a member
-    # that claims to be encrypted is a RuntimeError.
-    except (OSError, EOFError, RuntimeError, ValueError, zlib.error) as error:
+    # Names that are no text are a ValueError, an encrypted member is a RuntimeError.
+    except DAMAGE as error:
         raise _unreadable(path, f"it is damaged: {error}") from error
 
 

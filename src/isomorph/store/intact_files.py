@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import lzma
-import struct
 import zipfile
-import zlib
 from typing import TYPE_CHECKING
 
 from isomorph.core.lazy import require
+from isomorph.store.zip_safety import DAMAGE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 
-_DAMAGE = (
-    zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError, ValueError,
-    KeyError, IndexError, TypeError, struct.error, OverflowError,
-)  # fmt: skip
+_DAMAGE = (*DAMAGE, KeyError, IndexError, TypeError, OverflowError)
 """What zipfile and h5py raise where bytes are not what they should be."""
 
 NOT_BUILT = "MODEL_NOT_BUILT"

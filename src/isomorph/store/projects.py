@@ -11,6 +11,7 @@ from isomorph.core.baseline import FILE
 from isomorph.core.errors import UsageError
 from isomorph.core.project import NamedPair, Project
 from isomorph.store import toml
+from isomorph.store.safe_paths import exists
 from isomorph.store.value_kinds import (
     ValueKind,
     budget,
@@ -29,14 +30,15 @@ PATHS = ("reference", "candidate", "inputs", "data", "state")
 
 
 _NAMES = table_of(text("a name"), "a table of names")
+_PATH = text("a path")
 
 OPTIONS: Mapping[str, ValueKind] = {
     "reference": text("a path or package.module:factory"),
     "candidate": text("a path or package.module:factory"),
-    "inputs": text("a path"),
-    "data": text("a path"),
+    "inputs": _PATH,
+    "data": _PATH,
     "metric": text("package.module:function"),
-    "state": text("a path"),
+    "state": _PATH,
     "runtime": either(
         text("a name"),
         table_of(text("a name"), "names by side"),
@@ -109,7 +111,7 @@ def read_project(path: Path) -> Project | None:
         for pair in _pairs(name, table, environments, path)
     )
     baseline = document.get("baseline", FILE)
-    if not isinstance(baseline, str):
+    if not _PATH.fits(baseline):
         raise toml.wrong_type("baseline", baseline, "a path", file=path, where="top level")
     return Project(file=str(path), baseline=str(path.parent / baseline), pairs=pairs)
 
@@ -174,4 +176,4 @@ def _pairs(
 def _place(word: str, folder: Path) -> str:
     """Beside the project file; a factory is no path."""
     beside = folder / word
-    return word if ":" in word and not beside.exists() else str(beside)
+    return word if ":" in word and not exists(beside) else str(beside)

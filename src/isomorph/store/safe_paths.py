@@ -31,6 +31,14 @@ def kind_of(path: Path, *, error: type[IsomorphError] = UnreadableModelError) ->
     raise not_regular(path, mode, error)
 
 
+def exists(path: Path) -> bool:
+    """Whether there is such a file or folder; False for what cannot be the name of one."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
 def require_file(path: Path, *, error: type[IsomorphError] = UnreadableModelError) -> None:
     """Only a regular file will do."""
     if kind_of(path, error=error) != "file":

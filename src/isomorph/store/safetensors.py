@@ -101,7 +101,7 @@ def _entry(name: str, entry: Any, start: int) -> Entry:  # noqa: ANN401
         raise FormatError(f"the entry of {name!r} is incomplete") from error
     if any(type(number) is not int or number < 0 for number in numbers):
         raise FormatError(f"the entry of {name!r} has sizes that are no sizes")
-    if dtype not in _NAMES:
+    if not isinstance(dtype, str) or dtype not in _NAMES:
         raise FormatError(f"{name!r} is of an unknown type {dtype!r}")
     count = 1
     for extent in shape:

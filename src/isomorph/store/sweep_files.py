@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ from isomorph.core.sweep import Cell, SweepPlan, Verb
 from isomorph.core.sweep_limits import SWEEP_CELLS
 from isomorph.store import toml
 from isomorph.store.projects import PATHS, checked_options, option_names
+from isomorph.store.safe_paths import exists
+from isomorph.store.value_kinds import text
 
 NAME = "sweep.toml"
 _STEM = "{stem}"
@@ -32,7 +34,7 @@ def read_sweep(path: Path) -> SweepPlan:
     document = toml.read(path)
     toml.refuse_unknown(document, KEYS, file=path, where="top level")
     store = document.get("store", "sweep-results")
-    if not isinstance(store, str) or not store:
+    if not store or not text("a folder").fits(store):
         raise toml.wrong_type("store", store, "a folder", file=path, where="top level")
     verb = document.get("verb", "check")
     if verb not in tuple(Verb):
@@ -98,7 +100,7 @@ def _models(name: str, table: object, file: Path) -> Iterator[tuple[str, str, st
         raise toml.wrong_type("reference or candidate", None, "a path", file=file, where=where)
     reference, candidate = (str(word) for word in words)
     for word in words:
-        if ":" in str(word) and not (file.parent / str(word)).exists():
+        if ":" in str(word) and not exists(file.parent / str(word)):
             raise UsageError(
                 "CONFIG_INVALID", f"{word!r} is a factory", file=str(file), where=where,
                 why="what a factory returns has no digest, so a cell would never be known as done",
@@ -114,7 +116,7 @@ def _models(name: str, table: object, file: Path) -> Iterator[tuple[str, str, st
             "CONFIG_INVALID", f"{other!r} does not follow from {pattern!r}", file=str(file),
             where=where, why=f"one side is a pattern, the other has {_STEM} in its place",
         )  # fmt: skip
-    found = sorted(glob.glob(pattern, root_dir=file.parent, recursive=True))  # noqa: PTH207
+    found = _fitting(pattern, file, where)
     if not found:
         raise UsageError(
             "CONFIG_INVALID", f"no file fits {pattern!r}", file=str(file), where=where,
@@ -125,6 +127,29 @@ def _models(name: str, table: object, file: Path) -> Iterator[tuple[str, str, st
         sides = {pattern: each, other: other.replace(_STEM, stem)}
         first, second = (_place(sides[word], file) for word in (reference, candidate))
         yield f"{name}/{stem}", first, second, options
+
+
+def _fitting(pattern: str, file: Path, where: str) -> list[str]:
+    """The files that fit a pattern, sorted; hidden ones only where the pattern names them.
+
+    Links to folders are not followed: folders that link to each other have no end.
+    """
+    stated = Path(pattern)
+    root = Path(stated.anchor) if stated.anchor else file.parent
+    try:
+        found = list(root.glob(pattern.removeprefix(stated.anchor)))
+    except (ValueError, OSError) as error:
+        raise UsageError(
+            "CONFIG_INVALID", f"{pattern!r} is no pattern", file=str(file), where=where,
+            why=str(error), fix="as in models/*.onnx, or models/**/*.onnx with folders inside",
+        ) from error  # fmt: skip
+    hidden = {part for part in stated.parts if part.startswith(".")}
+    shown = [path for path in found if not _is_hidden(path.relative_to(root), hidden)]
+    return sorted(str(path if stated.anchor else path.relative_to(root)) for path in shown)
+
+
+def _is_hidden(path: Path, named: Collection[str]) -> bool:
+    return any(part.startswith(".") and part not in ("..", *named) for part in path.parts)
 
 
 def _located(options: Mapping[str, Any], file: Path) -> dict[str, Any]:

@@ -14,19 +14,24 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
-from isomorph.core.errors import UsageError
-from isomorph.core.sweep import CellResult, CellStatus
+from isomorph.core.errors import UsageError, listed
+from isomorph.core.sweep import CellResult
+from isomorph.store.codec import from_document
 from isomorph.store.file_lock import FileLock
 
 LAYOUT = 1
 """Of the index; a store with another number is refused."""
 
+INDEX = "index.sqlite"
+_OWN = ("reports", "running", "lock", INDEX, f"{INDEX}-wal", f"{INDEX}-shm", f"{INDEX}-journal")
 _COLUMNS = tuple(
     each.name for each in fields(CellResult)
     if each.name not in ("fresh", "name", "model", "environment", "shard", "seed")
 )  # fmt: skip
+_TYPES = {name: hint for name, hint in get_type_hints(CellResult).items() if name in _COLUMNS}
+_LAYOUT_TABLES = {"cells": _COLUMNS, "digests": ("path", "stamp", "digest")}
 _TABLES = f"""
 CREATE TABLE cells ({", ".join(_COLUMNS)}, PRIMARY KEY (key));
 CREATE TABLE digests (path PRIMARY KEY, stamp, digest);
@@ -43,6 +48,7 @@ class SweepStore:
         self.folder = folder = folder.resolve()
         self.reports, self.running = folder / "reports", folder / "running"
         with _explained(folder):
+            _refuse_foreign(folder)
             for each in (self.reports, self.running):
                 each.mkdir(parents=True, exist_ok=True)
             self._lock = FileLock(folder / "lock")
@@ -53,7 +59,7 @@ class SweepStore:
             )  # fmt: skip
         try:
             with _explained(folder):
-                self._index = sqlite3.connect(folder / "index.sqlite", isolation_level=None)
+                self._index = sqlite3.connect(folder / INDEX, isolation_level=None)
                 self._open_index()
                 # What a sweep left that was killed; nothing of it is in the index.
                 shutil.rmtree(self.running)
@@ -64,6 +70,13 @@ class SweepStore:
 
     def _open_index(self) -> None:
         (layout,) = self._index.execute("PRAGMA user_version").fetchone()
+        tables = {
+            name: tuple(row[1] for row in self._index.execute(f"PRAGMA table_info({name})"))
+            for name in ("cells", "digests")
+        }
+        (count,) = self._index.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if (layout == 0 and count) or (layout == LAYOUT and tables != _LAYOUT_TABLES):
+            raise _foreign(self.folder, f"{INDEX} has other tables than a store of isomorph")
         if layout == 0:
             self._index.executescript(_TABLES)
         elif layout != LAYOUT:
@@ -86,17 +99,23 @@ class SweepStore:
 
     def result(self, key: str) -> dict[str, Any] | None:
         """What is known of a cell, by the names of ``CellResult``; None where it is not done."""
-        row = self._index.execute(
-            f"SELECT {', '.join(_COLUMNS)} FROM cells WHERE key = ?",  # noqa: S608 - fixed names
-            (key,),
-        ).fetchone()
+        with _explained(self.folder):
+            row = self._index.execute(
+                f"SELECT {', '.join(_COLUMNS)} FROM cells WHERE key = ?",  # noqa: S608 - fixed names
+                (key,),
+            ).fetchone()
         if row is None:
             return None
+        # A cell whose report was removed, is a link or is that of another cell is run again, and
+        # so is one with values that isomorph did not write.
+        report = self.folder / report_of(key)
         found = dict(zip(_COLUMNS, row, strict=True))
-        found["status"] = CellStatus(str(found["status"]))
-        if not (self.folder / str(found["report"])).is_file():
-            return None  # somebody removed it: the cell is run again
-        return found
+        if found["report"] != report_of(key) or report.is_symlink() or not report.is_file():
+            return None
+        try:
+            return {name: from_document(_TYPES[name], value) for name, value in found.items()}
+        except (TypeError, ValueError, KeyError):
+            return None
 
     def keep(self, result: CellResult, report: Path) -> None:
         """Note a cell as done; its report is moved to its place first."""
@@ -129,9 +148,10 @@ class SweepStore:
 
     def digest(self, path: str, stamp: str) -> str | None:
         """The digest of a file that has not changed since it was noted."""
-        row = self._index.execute(
-            "SELECT digest FROM digests WHERE path = ? AND stamp = ?", (path, stamp)
-        ).fetchone()
+        with _explained(self.folder):
+            row = self._index.execute(
+                "SELECT digest FROM digests WHERE path = ? AND stamp = ?", (path, stamp)
+            ).fetchone()
         return None if row is None else str(row[0])
 
     def note_digest(self, path: str, stamp: str, digest: str) -> None:
@@ -144,7 +164,7 @@ class SweepStore:
 
 def read_cells(folder: Path) -> list[CellResult]:
     """The cells of the last sweep of a store, with their answers; the store is only read."""
-    path = folder.resolve() / "index.sqlite"
+    path = folder.resolve() / INDEX
     if not path.is_file():
         raise UsageError(
             "STORE_UNREADABLE", "there is no store of a sweep", file=str(folder),
@@ -190,12 +210,39 @@ def _of_another_version(folder: Path, layout: int) -> UsageError:
     )  # fmt: skip
 
 
+def report_of(key: str) -> str:
+    """Where the report of a cell lies in a store."""
+    return f"reports/{key}.json"
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """Refuse a folder that is no store: what a killed sweep left is removed, and nothing else."""
+    links = [name for name in _OWN if (folder / name).is_symlink()]
+    if links:
+        raise _foreign(folder, f"{links[0]} is a symbolic link")
+    if not folder.is_dir() or (folder / INDEX).exists():
+        return
+    other = [each.name for each in folder.iterdir() if each.name not in _OWN]
+    for name in ("reports", "running"):
+        if (folder / name).is_dir():
+            other += [f"{name}/{each.name}" for each in (folder / name).iterdir()]
+    if other:
+        raise _foreign(folder, f"it has no {INDEX}, but {listed(sorted(other))}")
+
+
+def _foreign(folder: Path, why: str) -> UsageError:
+    return UsageError(
+        "STORE_UNREADABLE", "the folder is no store of a sweep", file=str(folder), why=why,
+        fix="name a new folder, which need not exist: --store FOLDER",
+    )  # fmt: skip
+
+
 @contextmanager
 def _explained(folder: Path) -> Iterator[None]:
     """A full or read-only disk, or a damaged index, as an error with its code."""
     try:
         yield
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         full = "full" in str(error)
         raise UsageError(
             "STORE_UNWRITABLE" if full or "readonly" in str(error) else "STORE_UNREADABLE",

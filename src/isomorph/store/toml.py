@@ -4,26 +4,45 @@ from __future__ import annotations
 
 import difflib
 import json
+import stat
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from isomorph.core.errors import UsageError
+from isomorph.store.safe_paths import not_regular
+
+_LARGEST = (1 << 63) - 1
 
 
 def read(path: Path) -> dict[str, Any]:
     """The tables of a file, or the error that locates what is no TOML."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode):
+            raise not_regular(path, mode, UsageError)
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        _bound_numbers(document)
     except OSError as error:
         raise UsageError(
             "CONFIG_UNREADABLE", "the file cannot be read:", file=str(path), why=str(error.strerror)
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    # A number with thousands of digits is a ValueError; brackets in brackets are a RecursionError.
+    except (ValueError, RecursionError) as error:
         raise UsageError(
             "CONFIG_INVALID", "the file is no TOML:", file=str(path), why=str(error)
         ) from error
+    return document
+
+
+def _bound_numbers(value: Any) -> None:  # noqa: ANN401
+    """TOML has integers of 64 bits; Python reads longer ones, and cannot print the longest."""
+    if isinstance(value, int) and not -_LARGEST - 1 <= value <= _LARGEST:
+        raise ValueError("a whole number has more than 64 bits")
+    inside = value.values() if isinstance(value, dict) else value
+    for each in inside if isinstance(value, (dict, list)) else ():
+        _bound_numbers(each)
 
 
 def refuse_unknown(

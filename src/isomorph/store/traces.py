@@ -18,6 +18,7 @@ import numpy as np
 from isomorph.core.trace import Environment, Trace, flatten
 from isomorph.store import safetensors
 from isomorph.store.atomic import new_folder
+from isomorph.store.codec import from_document
 from isomorph.store.dtypes import STRING, bytes_of, dtype_name, dtype_of, strings, words_of
 from isomorph.store.trace_index import damaged, read_index, write_index
 
@@ -116,11 +117,11 @@ def read(folder: Path) -> Trace:
     """A saved trace; each tensor is mapped, and checked by its digest, on first use."""
     manifest, _ = read_index(folder / MANIFEST, SCHEMA)
     try:
-        environment = Environment(**manifest["environment"])
+        environment = from_document(Environment, manifest["environment"])
         entries = {entry["name"]: entry for entry in manifest["tensors"]}
         for shard in sorted({entry["shard"] for entry in entries.values() if "shard" in entry}):
             _header_of(folder, shard)
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise damaged(folder, f"the manifest is incomplete: {error}") from error
     return Trace(environment=environment, tensors=SavedTensors(folder, entries))
 
@@ -141,10 +142,14 @@ class SavedTensors(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401
         entry = self._entries[name]
-        if entry["dtype"] is None:
-            return None
-        array = self._array(entry)
-        if name not in self._verified and digest_of(array) != entry["digest"]:
+        try:
+            if entry["dtype"] is None:
+                return None
+            array = self._array(entry)
+            intact = name in self._verified or digest_of(array) == entry["digest"]
+        except (KeyError, ValueError, TypeError) as error:
+            raise damaged(self._folder, str(error), tensor=name) from error
+        if not intact:
             raise damaged(self._folder, "its bytes do not match its digest", tensor=name)
         self._verified.add(name)
         return array
@@ -155,11 +160,8 @@ class SavedTensors(Mapping[str, Any]):
             return strings(list(entry["words"]), shape)
         if entry["shard"] not in self._shards:
             self._shards[entry["shard"]] = _open_shard(self._folder, entry["shard"])
-        try:
-            stored = self._shards[entry["shard"]][entry["key"]]
-            return stored.view(dtype_of(entry["dtype"])).reshape(shape)
-        except (KeyError, ValueError) as error:
-            raise damaged(self._folder, str(error), tensor=entry["name"]) from error
+        stored = self._shards[entry["shard"]][entry["key"]]
+        return stored.view(dtype_of(entry["dtype"])).reshape(shape)
 
 
 def _header_of(folder: Path, shard: str) -> dict[str, safetensors.Entry]:

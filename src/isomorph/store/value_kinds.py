@@ -19,9 +19,11 @@ class ValueKind:
 
 
 def text(expected: str) -> ValueKind:
-    """A string."""
+    """A string without a NUL, which no path and no name can hold."""
     return ValueKind(
-        expected=expected, schema={"type": "string"}, fits=lambda value: isinstance(value, str)
+        expected=expected,
+        schema={"type": "string", "pattern": "^[^\\u0000]*$"},
+        fits=lambda value: isinstance(value, str) and "\0" not in value,
     )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import lzma
 import re
 import stat
 import struct
 import zipfile
+import zlib
 from pathlib import Path
 
 from isomorph.core.errors import RefusedError
@@ -16,6 +18,12 @@ BOMB_BYTES = 1 << 30
 """Below this total the ratio does not matter: unpacking it does no harm."""
 DIRECTORY_BYTES = 64 << 20
 """Enough for several hundred thousand members; a longer directory is itself the attack."""
+
+DAMAGE = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, RuntimeError,
+    ValueError,
+)  # fmt: skip
+"""What zipfile raises where the bytes of an archive are not what they should be."""
 
 MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 

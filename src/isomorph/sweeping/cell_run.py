@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from isomorph.core.sweep import Cell
     from isomorph.sweeping.cell_process import Ended
 
-REPORTS = "reports"
-
 
 def blank(cell: Cell, key: str) -> CellResult:
     """A cell that has no answer yet."""

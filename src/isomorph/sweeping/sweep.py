@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Protocol
 from isomorph.core.errors import IsomorphError
 from isomorph.core.sweep import CellResult, CellStatus, Sweep, Verb
 from isomorph.core.sweep_limits import SWEEP_ATTEMPTS
+from isomorph.store.sweep_store import report_of
 from isomorph.sweeping.cell_command import command_words
 from isomorph.sweeping.cell_keys import CellKeys, versions
-from isomorph.sweeping.cell_run import REPORTS, answer, blank, report_words
+from isomorph.sweeping.cell_run import answer, blank, report_words
 from isomorph.sweeping.task import BYTES_PER_BYTE, START_BYTES, Task
 from isomorph.version import VERSION
 
@@ -153,7 +154,7 @@ class Sweeping:
         written = self.store.running / f"{task.key}.json"
         facts = answer(self._verb, ended, written)
         has_report = written.is_file() and ended.exit_code is not None
-        facts |= {"attempts": attempt, "report": f"{REPORTS}/{task.key}.json" if has_report else ""}
+        facts |= {"attempts": attempt, "report": report_of(task.key) if has_report else ""}
         for place in places:
             self._results[place] = replace(self._results[place], **facts)
         result = self._results[places[0]]

@@ -60,6 +60,7 @@ def test_f01_nothing_but_nan(isomorph, tmp_path):
     for name in ("x", "y"):
         np.savez(tmp_path / f"{name}.npz", **{name: np.full(2, NAN, np.float32)})
     ran = isomorph("check", "y.npz", "m.onnx", "--inputs", "x.npz", "--format", "json")
+    assert ran.exit == 3, ran
     (output,) = ran.report["outputs"]
     distance = output["observed"]["distance"]
     assert distance["compared"] == 0

@@ -21,7 +21,7 @@ ABOUT = {"reason": "", "command": "check", "seed": 0, "draws": 0, "false_alarm":
 
 
 def entry(output, outcome=Outcome.WITHIN, **about):
-    return Entry(output=output, outcome=outcome, values=1, **about)
+    return Entry(output=output, outcome=outcome, values=1, finite=1, **about)
 
 
 def divergence(output, verdict=Verdict.EQUIVALENT):

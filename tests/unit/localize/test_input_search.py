@@ -12,7 +12,7 @@ from isomorph.core.limits import REPORTED_INPUT_BYTES, TRIED_WEIGHTS, noted_limi
 from isomorph.core.model import Constant, Graph, TensorSpec
 from isomorph.core.stated_numbers import FEWEST_TRIALS, INPUT_SCALES
 from isomorph.localize.input_domain import larger
-from isomorph.localize.input_search import Trial, encoded, other_inputs, scales_to, trials
+from isomorph.localize.input_search import Trial, _scaled, encoded, other_inputs, scales_to, trials
 
 X = np.array([[0.5, -2.0, 1.0]], np.float32)
 
@@ -158,3 +158,10 @@ def test_inputs_in_a_report_hold_their_bytes_or_are_left_out():
     assert np.array_equal(again, X)
     large = np.zeros(REPORTED_INPUT_BYTES // 8 + 1)
     assert encoded(Trial(recipe="", feeds={"x": large})) is None
+
+
+def test_infinite_inputs_are_scaled_without_a_warning():
+    """Warnings are errors here."""
+    found = _scaled({"x": np.array([np.inf, 3e38], np.float32)}, 0.0)["x"]
+    assert np.isnan(found[0])
+    assert found[1] == 0

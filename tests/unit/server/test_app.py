@@ -135,3 +135,10 @@ def test_what_cannot_be_shown_is_refused_at_once(tmp_path):
     (tmp_path / "x.json").write_text("{}")
     with pytest.raises(UsageError):
         ReportStore(tmp_path / "x.json")
+
+
+def test_a_report_with_null_in_the_place_of_a_list_is_not_listed(ask, folder):
+    document = json.loads((folder / "one.json").read_text())
+    document["models"] = None
+    (folder / "one.json").write_text(json.dumps(document))
+    assert {one["name"] for one in json.loads(ask("/reports")[2])} == {"deeper/two.json"}

@@ -39,6 +39,9 @@ def test_what_is_written_is_read_back_whatever_the_names_hold(tmp_path):
         ('causes = ["attribute", "weight"]', "causes = 1", "a list of strings"),
         ("[[accepted]]", "[accepted]", "[[accepted]] tables"),
         ("nonfinite = 2\n", "", "expected a value"),
+        ("nonfinite = 2\n", "nonfinite = inf\n", "expected a number"),
+        ("nonfinite = 2\n", "nonfinite = nan\n", "expected a number"),
+        ("nonfinite = 2\n", "nonfinite = 2.5\n", "expected a number"),
     ],
 )
 def test_a_spoilt_file_is_an_error_and_never_an_acceptance(tmp_path, before, after, expected):

@@ -1,6 +1,7 @@
 """A damaged file of arrays is an error of the file, wherever in the reading it shows."""
 
 import random
+import zipfile
 
 import ml_dtypes
 import numpy as np
@@ -89,3 +90,24 @@ def test_a_header_that_never_ends_is_damage(tmp_path):
     data = _write(tmp_path / "one.npy")
     path.write_bytes(data.replace(b"(3, 4)", b"(3, 4 "))
     assert "no array" in _message(path)
+
+
+def test_an_unusual_compression_that_does_not_unpack_is_damage(tmp_path):
+    path = tmp_path / "a.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("x.npy", bytes(range(256)) * 20)
+    data = bytearray(path.read_bytes())
+    start = data.index(b"x.npy") + len(b"x.npy") + 12
+    data[start : start + 24] = b"\xff" * 24
+    path.write_bytes(bytes(data))
+    assert _message(path)
+
+
+@pytest.mark.parametrize("word", [b'["F32"]', b'{"F": 32}', b"32", b"null"])
+def test_a_type_that_is_no_word_is_damage(tmp_path, word):
+    path = tmp_path / "a.safetensors"
+    data = _write(path)
+    length = int.from_bytes(data[:8], "little")
+    header = data[8 : 8 + length].replace(b'"F32"', word)
+    path.write_bytes(len(header).to_bytes(8, "little") + header + data[8 + length :])
+    assert "unknown type" in _message(path)

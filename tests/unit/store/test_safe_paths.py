@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from isomorph.core.errors import UnreadableModelError, UsageError
-from isomorph.store.safe_paths import head_of, kind_of, require_file
+from isomorph.store.safe_paths import exists, head_of, kind_of, require_file
 
 
 def code(function, *args, **more):
@@ -73,3 +73,9 @@ def test_a_factory_that_is_written_as_a_path_is_explained(tmp_path):
     with pytest.raises(UnreadableModelError) as caught:
         kind_of(tmp_path / "model.py:make")
     assert "package.module:factory" in caught.value.fix
+
+
+@pytest.mark.parametrize("name", ["none", "a\0b", "a" * 5000])
+def test_what_cannot_be_a_name_does_not_exist(tmp_path, name):
+    assert not exists(tmp_path / name)
+    assert exists(tmp_path)

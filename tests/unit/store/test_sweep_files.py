@@ -76,6 +76,10 @@ def test_exclude_and_include_choose(plan):
         (PAIR + '[environments.cpu]\ninputs = "x.npz"\n', "unknown key 'inputs'"),
         (PAIR + "[environments.cpu]\ndims = 3\n", "dims is 3"),
         (PAIR + "[shards]\none = 1\n", "shards.one is 1"),
+        ('store = "a\\u0000b"\n' + PAIR, "store is"),
+        ('[models.net]\nreference = "a\\u0000"\ncandidate = "b"\n', "reference is"),
+        ('[models.net]\nreference = "' + "a:" * 3000 + '"\ncandidate = "b"\n', "characters"),
+        ("seeds = [0x" + "f" * 5000 + "]\n" + PAIR, "no TOML"),
     ],
 )
 def test_a_mistake_is_located(plan, text, message):

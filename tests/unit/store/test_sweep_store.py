@@ -51,7 +51,7 @@ def test_two_sweeps_do_not_write_to_one_store(tmp_path):
 
 
 def test_what_a_killed_sweep_left_is_removed(tmp_path):
-    (tmp_path / "running").mkdir()
+    SweepStore(tmp_path).close()
     (tmp_path / "running" / "half.json").touch()
     with SweepStore(tmp_path) as store:
         assert list(store.running.iterdir()) == []
@@ -185,3 +185,84 @@ def test_a_clock_that_was_set_back_changes_nothing(tmp_path, monkeypatch):
         assert store.result("k")["verdict"] == "divergent"
         keep(store, done("next"))
         assert store.result("next") is not None
+
+
+def refused(folder):
+    with pytest.raises(UsageError) as raised:
+        SweepStore(folder)
+    assert raised.value.code == "STORE_UNREADABLE"
+    return raised.value.why
+
+
+@pytest.mark.parametrize("name", ["running/notes.txt", "reports/mine.json", "thesis.txt"])
+def test_a_folder_of_something_else_is_no_store_and_stays_as_it_is(tmp_path, name):
+    path = tmp_path / "s" / name
+    path.parent.mkdir(parents=True)
+    path.write_text("mine", encoding="utf-8")
+    assert name in refused(tmp_path / "s")
+    assert path.read_text(encoding="utf-8") == "mine"
+    assert not (tmp_path / "s" / "index.sqlite").exists()
+
+
+@pytest.mark.parametrize("layout", [0, LAYOUT])
+def test_the_database_of_another_program_is_not_written_to(tmp_path, layout):
+    index = sqlite3.connect(tmp_path / "index.sqlite")
+    index.execute("CREATE TABLE cells (key PRIMARY KEY, own)")
+    index.execute(f"PRAGMA user_version = {layout}")
+    index.close()
+    before = (tmp_path / "index.sqlite").read_bytes()
+    assert "other tables" in refused(tmp_path)
+    assert (tmp_path / "index.sqlite").read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["index.sqlite", "running", "reports", "lock"])
+def test_links_are_not_followed_out_of_a_store(tmp_path, name):
+    SweepStore(tmp_path / "s").close()
+    own = tmp_path / "s" / name
+    own.rename(tmp_path / "elsewhere")
+    own.symlink_to(tmp_path / "elsewhere")
+    assert "symbolic link" in refused(tmp_path / "s")
+
+
+@pytest.mark.parametrize("report", ["../secret.json", "reports/other.json", "", None])
+def test_the_report_of_another_cell_answers_nothing(tmp_path, report):
+    (tmp_path / "secret.json").write_text("{}", encoding="utf-8")
+    with SweepStore(tmp_path / "s") as store:
+        keep(store, done())
+        keep(store, done("other"))
+        store._index.execute("UPDATE cells SET report = ? WHERE key = 'k'", (report,))
+        assert store.result("k") is None
+        assert store.result("other") is not None
+
+
+def test_a_report_that_is_a_link_is_not_read(tmp_path):
+    with SweepStore(tmp_path / "s") as store:
+        keep(store, done())
+        report = tmp_path / "s" / "reports" / "k.json"
+        report.rename(tmp_path / "elsewhere.json")
+        report.symlink_to(tmp_path / "elsewhere.json")
+        assert store.result("k") is None
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("status", "finished"), ("verdict", b"\xff"), ("node", None), ("seconds", "long"),
+     ("exit_code", "one"), ("ratio", "x")],
+)  # fmt: skip
+def test_a_cell_with_a_value_that_does_not_fit_is_run_again(tmp_path, column, value):
+    with SweepStore(tmp_path) as store:
+        keep(store, done())
+        store._index.execute(f"UPDATE cells SET {column} = ?", (value,))
+        assert store.result("k") is None
+
+
+def test_a_table_that_is_damaged_inside_is_no_traceback(tmp_path):
+    with SweepStore(tmp_path) as store:
+        keep(store, done())
+    path = tmp_path / "index.sqlite"
+    whole = bytearray(path.read_bytes())
+    whole[4096 : 3 * 4096] = b"\xff" * 8192
+    path.write_bytes(whole)
+    with pytest.raises(UsageError) as raised, SweepStore(tmp_path) as store:
+        store.result("k")
+    assert raised.value.code == "STORE_UNREADABLE"

@@ -156,3 +156,28 @@ def test_nothing_is_overwritten_and_no_link_followed(tmp_path):
     (tmp_path / "empty").mkdir()
     save(Trace(environment=HERE, tensors={}), tmp_path / "empty")
     assert is_trace(tmp_path / "empty")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda body: body["tensors"][0].update(shape=[[2]]),
+        lambda body: body["tensors"][0].update(shape="2"),
+        lambda body: body["tensors"][0].update(dtype=["float64"]),
+        lambda body: body["tensors"][0].update(key=[]),
+        lambda body: body["tensors"][0].update(dtype="string", words=["a", "b", "c"]),
+        lambda body: body["tensors"][0].update(dtype="string", words=None),
+        lambda body: body["tensors"][0].pop("digest"),
+        lambda body: body["tensors"][0].pop("dtype"),
+        lambda body: body.update(tensors=[3]),
+        lambda body: body["environment"].update(threads="two"),
+        lambda body: body["environment"].update(settings=[1]),
+    ],
+)
+def test_an_entry_that_does_not_fit_is_damage_whatever_the_digest_says(tmp_path, change):
+    folder = saved(tmp_path, {"x": np.ones(2)})
+    manifest = json.loads((folder / "manifest.json").read_text())
+    body = {name: manifest[name] for name in ("environment", "tensors")}
+    change(body)
+    write_index(folder / "manifest.json", traces.SCHEMA, body)
+    damage(folder)

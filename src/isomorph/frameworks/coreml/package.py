@@ -217,7 +217,7 @@ class _Files:
         try:
             home = self._folder.resolve(strict=True)
             path = (home / name).resolve()
-        except (OSError, RuntimeError) as error:
+        except (OSError, RuntimeError, ValueError) as error:  # half a character is no name
             raise self._escape(name, f"it cannot be resolved: {error}") from error
         if not path.is_relative_to(home):
             raise self._escape(name, "a symbolic link leads out of it")

@@ -21,7 +21,7 @@ def schema(domain: str, op: str, version: int) -> Any | None:  # noqa: ANN401
     """ONNX's own schema of an operator at an opset version, or None."""
     try:
         return onnx.defs.get_schema(op, version, domain)
-    except onnx.defs.SchemaError:
+    except (onnx.defs.SchemaError, TypeError):  # a version that does not fit into 32 bits
         return None
 
 

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 SMALL_BYTES = 1 << 16
 """A stored tensor up to this size may be the shape or the axes of something; values are kept."""
 
+_REJECTED = (
+    onnx.shape_inference.InferenceError, onnx.checker.ValidationError, ValueError, RuntimeError,
+)  # fmt: skip
+"""What inference raises of a model that contradicts itself."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inferred:
@@ -37,7 +42,7 @@ def infer(model: OnnxModel) -> Inferred:
     for strict in (True, False):
         try:
             inferred = onnx.shape_inference.infer_shapes(skeleton, strict_mode=strict)
-        except (onnx.shape_inference.InferenceError, ValueError, RuntimeError) as error:
+        except _REJECTED as error:
             # Only the strict mode reports an error; the other continues after it.
             reason = " ".join(str(error).split())
             notes = notes or (f"shape inference found a contradiction: {reason}",)

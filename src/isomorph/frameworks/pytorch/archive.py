@@ -9,7 +9,6 @@ import ast
 import io
 import re
 import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from isomorph.frameworks.pytorch.pickle_scan import (
     suspicious,
 )
 from isomorph.store.file_signatures import GGUF
+from isomorph.store.zip_safety import DAMAGE
 
 ZIP_MAGIC = b"PK\x03\x04"
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
@@ -83,7 +83,7 @@ def is_damaged(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             return archive.testzip() is not None
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError, zlib.error):
+    except DAMAGE:
         return True
 
 
@@ -97,7 +97,7 @@ def refuse_pickle(path: Path, kind: str) -> None:
     """Refuse a pickled model, naming what it would import."""
     try:
         pickles = [data for _, data in pickles_in_zip(path)] if kind == "pickle" else None
-    except zipfile.BadZipFile as error:
+    except DAMAGE as error:
         raise UnreadableModelError(
             "MODEL_TRUNCATED", "the archive is cut short", file=str(path),
             where=f"{path.stat().st_size} bytes", why=str(error),
@@ -186,10 +186,7 @@ def _unsafe(path: Path, code: str, where: str, why: str) -> RefusedError:
 
 def _refuse_foreign_names(path: Path, member: str, data: bytes) -> None:
     if data.startswith(ZIP_MAGIC):
-        try:
-            pickles = [each for _, each in pickles_in_zip(io.BytesIO(data))]
-        except zipfile.BadZipFile:
-            return
+        pickles = [each for _, each in pickles_in_zip(io.BytesIO(data))]
     else:
         pickles = [data]
     foreign = suspicious(tuple(name for each in pickles for name in imported_names(each)))

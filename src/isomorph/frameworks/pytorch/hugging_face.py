@@ -76,7 +76,13 @@ def cached(caches: Any) -> list[tuple[Any, Any]]:  # noqa: ANN401
 
 def exported_folder(path: Path) -> Any:  # noqa: ANN401
     """The model of a folder, exported with dynamic sizes."""
-    config = read_json((path / "config.json").read_bytes())
+    try:
+        config = read_json((path / "config.json").read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise UnreadableModelError(
+            "NOT_A_MODEL", "the configuration of the folder cannot be read", file=str(path),
+            where="config.json", why=str(error)[:200], fix="download or copy the folder again",
+        ) from error  # fmt: skip
     names = config.get("architectures") if isinstance(config, dict) else None
     if not isinstance(names, list) or not names or "auto_map" in config:
         raise UnreadableModelError(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import builtins
 import keyword
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -32,6 +31,7 @@ from isomorph.frameworks.pytorch.pt2_values import (
 )
 from isomorph.frameworks.pytorch.recurrent_stacks import unstacked
 from isomorph.frameworks.pytorch.rounding_classes import ASSERTIONS
+from isomorph.store.zip_safety import DAMAGE
 
 _SCHEMA = 8
 _POSITIONAL, _KEYWORD = 1, 2
@@ -54,7 +54,7 @@ def read_static(
             return unstacked(_program(document, weights)), weights
     except (Unknown, LookupError, TypeError, AttributeError):
         return None  # another shape than the one we know
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError):
+    except DAMAGE:
         return None  # damaged: torch reports how
 
 

@@ -7,9 +7,7 @@ loss, metrics and optimizer) is never loaded, so it is not looked at either.
 from __future__ import annotations
 
 import re
-import struct
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ from isomorph.core.errors import RefusedError, UnreadableModelError
 from isomorph.core.lazy import require
 from isomorph.core.untrusted_json import read_json
 from isomorph.store.zip_members import members
-from isomorph.store.zip_safety import BOMB_BYTES, BOMB_RATIO
+from isomorph.store.zip_safety import BOMB_BYTES, BOMB_RATIO, DAMAGE
 
 HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 _CODE = {
@@ -38,10 +36,7 @@ _KERAS = re.compile(
 # What zipfile, zlib, json and h5py raise where bytes are not what they should be: besides their
 # own errors a RuntimeError (also NotImplementedError and RecursionError) for claims they cannot
 # follow, a ValueError for text and numbers, a KeyError or TypeError for what is not there.
-_DAMAGE = (
-    zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, RuntimeError, ValueError,
-    LookupError, TypeError, OverflowError,
-)  # fmt: skip
+_DAMAGE = (*DAMAGE, LookupError, TypeError, OverflowError)
 _NOT_TRAINING = frozenset({"compile_config", "training_config", "optimizer_config"})
 _TF_FUNCTION = re.compile(
     r"((math|nn|linalg|image|signal|bitwise|random|strings|sets|sparse|ragged|quantization|"

@@ -19,6 +19,7 @@ from isomorph.frameworks.tensorflow.callables import from_keras, from_saved_mode
 from isomorph.frameworks.tensorflow.model import TfModel
 from isomorph.frameworks.tensorflow.silence_logs import import_quietly, quietly
 from isomorph.store.intact_files import NOT_BUILT, NOT_BUILT_FIX, intact
+from isomorph.store.zip_safety import DAMAGE
 
 _NO_OUTPUT = frozenset({"Const", "Placeholder", "NoOp", "Assert", "Print", "PrintV2"})
 
@@ -102,7 +103,7 @@ def _keras_major(path: Path) -> int:
     try:
         with zipfile.ZipFile(path) as archive:
             version = str(read_json(archive.read("metadata.json")).get("keras_version", ""))
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError, RecursionError):
+    except (*DAMAGE, KeyError, AttributeError, RecursionError):
         return 3
     return int(version.partition(".")[0]) if version[:1].isdigit() else 3
 

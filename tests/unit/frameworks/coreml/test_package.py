@@ -111,7 +111,7 @@ def test_an_empty_file_and_a_cut_one_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "location", ["../../x", "/etc/passwd", "C:\\x", "com.apple.CoreML/../../../x", ""]
+    "location", ["../../x", "/etc/passwd", "C:\\x", "com.apple.CoreML/../../../x", "", "a\ud800"]
 )
 def test_a_manifest_that_leads_out_of_the_package_is_refused(tmp_path, location):
     def change(stated):

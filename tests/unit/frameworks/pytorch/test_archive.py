@@ -5,12 +5,14 @@ import zipfile
 
 import pytest
 
-from isomorph.core.errors import RefusedError
+from isomorph.core.errors import RefusedError, UnreadableModelError
 from isomorph.frameworks.pytorch.archive import (
     _is_arithmetic,
     _strings,
+    is_damaged,
     operators_of,
     read_programs,
+    refuse_pickle,
     refuse_unsafe_export,
 )
 
@@ -72,3 +74,28 @@ def test_sizes_are_arithmetic(text):
 )  # fmt: skip
 def test_everything_else_is_not(text):
     assert not _is_arithmetic(text)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_packed_member_that_does_not_unpack_is_damage(tmp_path, method):
+    path, name = tmp_path / "model.pt", "model/data.pkl"
+    with zipfile.ZipFile(path, "w", method) as opened:
+        opened.writestr(name, bytes(range(256)) * 20)
+    assert not is_damaged(path)
+    data = bytearray(path.read_bytes())
+    start = data.index(name.encode()) + len(name) + 12
+    data[start : start + 24] = b"\xff" * 24
+    path.write_bytes(data)
+    assert is_damaged(path)
+    with pytest.raises(UnreadableModelError) as caught:
+        refuse_pickle(path, "pickle")
+    assert caught.value.code == "MODEL_TRUNCATED"
+
+
+def test_an_archive_in_an_archive_that_cannot_be_looked_into_is_not_skipped(tmp_path):
+    """torch's own reader of zips might find the pickle that Python's does not."""
+    path = tmp_path / "model.pt2"
+    with zipfile.ZipFile(path, "w") as opened:
+        opened.writestr("model/data/sample_inputs/model.pt", b"PK\x03\x04 and no more")
+    with pytest.raises(zipfile.BadZipFile):
+        refuse_unsafe_export(path)

@@ -63,6 +63,14 @@ def test_a_folder_that_names_no_model_is_an_error(tmp_path, config):
     assert "factory" in refused.value.fix
 
 
+@pytest.mark.parametrize("text", [b"", b"{", b"\xff", b"[" * 100_000])
+def test_a_configuration_that_is_no_json_is_an_error_of_the_file(tmp_path, text):
+    (tmp_path / "config.json").write_bytes(text)
+    with pytest.raises(UnreadableModelError) as refused:
+        exported_folder(tmp_path)
+    assert (refused.value.code, refused.value.where) == ("NOT_A_MODEL", "config.json")
+
+
 @pytest.fixture(scope="module")
 def tiny_gguf(folder):
     """The decoder of the folder, its products quantized to eight bits in blocks of 32."""
