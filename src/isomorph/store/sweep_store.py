@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from isomorph.core.errors import UsageError, listed
-from isomorph.core.sweep import CellResult
+from isomorph.core.sweep import CellResult, CellStatus
 from isomorph.store.codec import from_document
 from isomorph.store.file_lock import FileLock
 
@@ -185,7 +185,10 @@ def read_cells(folder: Path) -> list[CellResult]:
             f"SELECT names.name, model, environment, shard, seed, names.key, {facts} FROM names "  # noqa: S608
             "LEFT JOIN cells ON cells.key = names.key ORDER BY names.rowid"
         ).fetchall()
-    return [_named(row) for row in rows]
+    try:
+        return [_named(row) for row in rows]
+    except (TypeError, ValueError, KeyError) as error:
+        raise _foreign(folder, f"a row of {INDEX} is not what isomorph writes: {error}") from error
 
 
 def _named(row: Sequence[Any]) -> CellResult:
@@ -193,7 +196,8 @@ def _named(row: Sequence[Any]) -> CellResult:
     known = dict(zip(_COLUMNS, row[len(_NAMES) :], strict=True))
     if known["status"] is None:
         return CellResult(**named, status=CellStatus.LEFT)
-    return CellResult(**{**known, **named, "status": CellStatus(str(known["status"]))})
+    facts = {name: from_document(_TYPES[name], value) for name, value in known.items()}
+    return CellResult(**{**facts, **named})
 
 
 def _opened_to_read(path: Path) -> sqlite3.Connection:
