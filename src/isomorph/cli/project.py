@@ -131,8 +131,12 @@ def _checked(
 
     name = printable(pair.name, limit=60)
     options = _joined({**usual, **pair.options}, stated)
+    # What the command line states is the user's own; the file's options may be somebody else's.
+    from_file = {key: value for key, value in pair.options.items() if key != "runtime"}
     if "runtime" not in stated:
-        require_trust(options, file=project.file, where=f"pairs.{pair.name}")
+        from_file["runtime"] = pair.options.get("runtime")
+    from_file["trust"] = options.get("trust")
+    require_trust(from_file, file=project.file, where=f"pairs.{pair.name}")
     if Path(project.baseline).is_file():  # until something is accepted, there is no such file
         options.setdefault("baseline", project.baseline)
     try:

@@ -43,3 +43,14 @@ def test_a_file_that_names_an_interpreter_needs_trust():
     assert caught.value.exit_code == 4
     require_trust({**options, "trust": True}, file="isomorph.toml", where="pairs.a")
     require_trust({"runtime": "openvino"}, file="isomorph.toml", where="pairs.a")
+
+
+@pytest.mark.parametrize("key", ["custom_ops", "candidate.custom_ops"])
+def test_a_file_that_names_a_library_needs_trust(key):
+    options = {"settings": {key: "./planted.so", "optimization": "none"}}
+    with pytest.raises(RefusedError) as caught:
+        require_trust(options, file="sweep.toml", where="m@e")
+    assert caught.value.code == "LIBRARY_NEEDS_TRUST"
+    assert caught.value.exit_code == 4
+    require_trust({**options, "trust": True}, file="sweep.toml", where="m@e")
+    require_trust({"settings": {"custom_ops": ""}}, file="sweep.toml", where="m@e")
