@@ -4,7 +4,8 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper, save
 
 import isomorph
-from isomorph import registry
+from isomorph.reporters.html import page_data
+from isomorph.reporters.json import as_json
 
 HOSTILE = "</script><img src=x onerror=alert(1)><b>bold</b>\u202e&amp;{{7*7}}"
 
@@ -36,10 +37,10 @@ def _network(path, *, slope, prefix):
 
 
 def checked(folder):
-    """The JSON report of the two networks."""
+    """The JSON that the page of the two networks holds."""
     right = _network(folder / "right.onnx", slope=0.1, prefix="a_")
     wrong = _network(folder / "wrong.onnx", slope=0.12, prefix="b_")
     report = isomorph.check(
         right, wrong, in_process=True, options=isomorph.CheckOptions(profile=True)
     )
-    return registry.reporter("json").render(report)
+    return as_json(page_data(report))

@@ -146,7 +146,7 @@ def test_a_node_inside_a_body_that_was_looked_into_has_a_place_and_a_round(opene
 def test_what_no_patch_can_mend_offers_none(opened, divergent):
     crash = {**divergent["findings"][0], "code": "RUNTIME_CRASHED", "cause": None,
              "fix": "try another --runtime", "evidence": {}}  # fmt: skip
-    page = opened({**divergent, "findings": [crash]})
+    page = opened({**divergent, "findings": [crash], "repair_commands": [None]})
     text = page.locator(".card").first.inner_text()
     assert "try another --runtime" in text
     assert "isomorph fix" not in text

@@ -2,8 +2,8 @@
 
 import { h, name, section, shown, table } from "./dom";
 import { figure, percent, times } from "./figures";
-import { model, real, type Report } from "./page_report";
-import type { Finding, Measured, ModelSummary } from "./report";
+import { real, type Report } from "./page_report";
+import type { Finding, Measured } from "./report";
 import { pathInto, placeOf, type Selection } from "./selection";
 
 const MOST_CARDS = 40;
@@ -158,9 +158,7 @@ function experiments(finding: Finding): HTMLElement | null {
 function remedy(finding: Finding, report: Report): HTMLElement | null {
   const diff = changes(finding);
   if (finding.fix === null && diff.length === 0) return null;
-  const [left, right] = [model(report, "reference"), model(report, "candidate")];
-  const command =
-    finding.fix !== null && finding.cause !== null && left && right && onDisk(left) && onDisk(right) ? `isomorph fix ${quoted(left.location)} ${quoted(right.location)} -o repaired${suffix(right.location)}` : null;
+  const command = report.repair_commands?.[report.findings.indexOf(finding)] ?? null;
   return h(
     "div",
     { class: "remedy" },
@@ -223,17 +221,4 @@ function copyable(command: string): HTMLElement {
     });
   });
   return h("p", { class: "command" }, h("code", {}, `$ ${command}`), button);
-}
-
-/** A live object of a Python program, `<Sequential>`, cannot be named on a command line. */
-function onDisk(one: ModelSummary): boolean {
-  return one.form === "file";
-}
-
-function quoted(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
-}
-
-function suffix(path: string): string {
-  return /\.[A-Za-z0-9]+$/.exec(path)?.[0] ?? "";
 }

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from isomorph.reporters._repair_command import repair_command, repairable
 from isomorph.reporters.json import as_json
 from isomorph.web import page
 
@@ -27,7 +28,7 @@ class HtmlReporter:
 
     def render(self, report: Report) -> str:
         """The whole page."""
-        return page(as_json(report, compact=True))
+        return page(as_json(page_data(report), compact=True))
 
     def render_proof(self, proof: Proof) -> str:
         """The page of a proof alone, without anything measured."""
@@ -35,5 +36,12 @@ class HtmlReporter:
 
     def render_repair(self, report: Report, repair: Mapping[str, Any]) -> str:
         """The page with the JSON of ``isomorph fix`` on the cards."""
-        data = {each.name: getattr(report, each.name) for each in fields(report)}
-        return page(as_json({**data, "repair": repair}, compact=True))
+        return page(as_json({**page_data(report), "repair": repair}, compact=True))
+
+
+def page_data(report: Report) -> dict[str, Any]:
+    """The report, and for each finding the command that repairs it; None where no patch may."""
+    data = {each.name: getattr(report, each.name) for each in fields(report)}
+    command = repair_command(report)
+    commands = [command if repairable(each) else None for each in report.findings]
+    return {**data, "repair_commands": commands}

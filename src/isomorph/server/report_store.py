@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from isomorph.core.errors import IsomorphError, UsageError
+from isomorph.reporters.html import page_data
 from isomorph.reporters.json import as_json
 from isomorph.store.reports import read_report
 
@@ -114,7 +115,7 @@ class ReportStore:
 def _document(path: Path) -> dict[str, Any] | None:
     """The report in the current schema; None if the file is gone or is not a report."""
     try:
-        document: dict[str, Any] = json.loads(as_json(read_report(path), compact=True))
+        document: dict[str, Any] = json.loads(as_json(page_data(read_report(path)), compact=True))
     except IsomorphError:
         return None
     return document

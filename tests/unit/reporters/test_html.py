@@ -26,7 +26,18 @@ def _data(html):
 @pytest.mark.parametrize("which", ["full", "smallest"])
 def test_the_page_carries_the_whole_report(report, which):
     chosen = report if which == "full" else EMPTY
-    assert _data(HtmlReporter().render(chosen)) == json.loads(JsonReporter().render(chosen))
+    data = _data(HtmlReporter().render(chosen))
+    commands = data.pop("repair_commands")
+    assert data == json.loads(JsonReporter().render(chosen))
+    assert len(commands) == len(chosen.findings)
+
+
+def test_a_finding_has_its_repair_command_unless_no_patch_may_help(report):
+    advice = replace(report.findings[0], cause=None, fix="try another --runtime")
+    both = replace(report, findings=(report.findings[0], advice))
+    command, none = _data(HtmlReporter().render(both))["repair_commands"]
+    assert command.startswith("isomorph fix net.pt2 net.onnx ")
+    assert none is None
 
 
 @pytest.mark.parametrize(
@@ -44,8 +55,9 @@ def test_a_long_report_is_packed(report):
     findings = tuple(replace(report.findings[0], node=f"<node {i}>" * 9) for i in range(3000))
     long = replace(report, findings=findings)
     html, whole = HtmlReporter().render(long), JsonReporter().render(long)
-    packed = gzip.decompress(base64.b64decode(_data(html)))
-    assert json.loads(packed) == json.loads(whole)
+    packed = json.loads(gzip.decompress(base64.b64decode(_data(html))))
+    assert len(packed.pop("repair_commands")) == len(findings)
+    assert packed == json.loads(whole)
     assert len(html) < len(page("{}")) + len(whole) / 5
     assert html == HtmlReporter().render(long), "packing does not hang on the time"
 

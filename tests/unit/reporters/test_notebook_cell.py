@@ -25,7 +25,7 @@ def test_it_has_the_verdict_the_finding_and_the_profile(report):
     assert words.startswith("DIVERGENT logits: translation error is beyond")
     assert "epsilon is 1e-4, expected 1e-5" in words
     assert "fix: set epsilon of norm_3 to 1e-5" in words
-    assert "isomorph fix net.pt2 net.onnx -o repaired.onnx" in words
+    assert "isomorph fix net.pt2 net.onnx --seed 7 --trust -o repaired.onnx" in words
     assert "net.py:41" in words
     assert "1.20e-07, 0.21× budget" in words
     assert [each.tag for each in _parsed(html)].count(SVG) == 1
