@@ -50,7 +50,7 @@ def main() -> Facts:
         "left out": first_finding(report),
         "kept": first_finding(same),
         "before it is defined": refused,
-        "in words": report.findings[0].summary.rpartition("; ")[2],
+        "in words": report.findings[0].statement.cause,
     }
 
 

@@ -41,7 +41,7 @@ def main() -> Facts:
             for length in (3, 5)
         }
     facts: Facts = {f"length {length}": first_finding(report) for length, report in reports.items()}
-    facts["in words"] = reports[5].findings[0].summary.rpartition("; ")[2]
+    facts["in words"] = reports[5].findings[0].statement.cause
     return facts
 
 

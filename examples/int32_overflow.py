@@ -35,7 +35,7 @@ def main() -> Facts:
             for title, step in (("up to 4e10", 10_000), ("up to 4e6", 1))
         }
     facts: Facts = {title: first_finding(report) for title, report in reports.items()}
-    facts["in words"] = reports["up to 4e10"].findings[0].summary.rpartition("; ")[2]
+    facts["in words"] = reports["up to 4e10"].findings[0].statement.cause
     return facts
 
 

@@ -39,7 +39,7 @@ def main() -> Facts:
         "what isomorph says": first_finding(report),
         "largest difference in the middle": float(apart[..., 1:-1, 1:-1].max()),
         "largest difference at the border": float(apart.max()),
-        "in words": report.findings[0].summary.rpartition("; ")[2],
+        "in words": report.findings[0].statement.cause,
     }
 
 

@@ -36,7 +36,7 @@ def main() -> Facts:
         "what isomorph says": first_finding(report),
         "np.allclose(rtol=1e-3, atol=1e-3) says": bool(np.allclose(*runs, rtol=1e-3, atol=1e-3)),
         "largest difference": float(np.abs(runs[0] - runs[1]).max()),
-        "in words": report.findings[0].summary.rpartition(": ")[2],
+        "in words": report.findings[0].statement.cause.rpartition(": ")[2],
     }
 
 

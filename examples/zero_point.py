@@ -38,7 +38,7 @@ def main() -> Facts:
             wrong = written(Path(name) / "wrong.onnx", MODEL, **{**RIGHT, **other})
             report = isomorph.check(right, wrong, inputs={"x": x}, in_process=True)
             facts[title] = first_finding(report)
-            facts[f"{title}, in words"] = report.findings[0].summary.rpartition("; ")[2]
+            facts[f"{title}, in words"] = report.findings[0].statement.cause
     return facts
 
 

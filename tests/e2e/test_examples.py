@@ -245,7 +245,7 @@ def pool_borders(facts):
     _one_cause(facts, "attribute", "what isomorph says")
     assert facts["largest difference in the middle"] == 0
     assert facts["largest difference at the border"] > 0.1
-    assert facts["in words"] == "AveragePool count_include_pad is 0, not 1"
+    assert facts["in words"] == "count_include_pad is 0, not 1"
 
 
 def weight_in_half(facts):

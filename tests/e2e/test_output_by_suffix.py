@@ -32,7 +32,7 @@ def models(tmp_path, monkeypatch):
         (["ranges", "a.onnx", "--range=-1:1", "--in-process"], "-o", "isomorph.ranges/1", ""),
         (["lint", "a.onnx"], "-o", "isomorph.lint/1", ""),
         (["inspect", "a.onnx", "--in-process"], "-o", None, ""),
-        (["inspect", *PAIR], "-o", None, ""),
+        (["diff", *PAIR], "-o", "isomorph.diff/1", ""),
         (["doctor"], "-o", None, ""),
         (["fix", *PAIR], "--report", "isomorph.repair/1", "EQUIVALENT"),
     ],

@@ -42,9 +42,8 @@ def diff(
     Exit codes: 0 nothing differs, 1 something does, 2 wrong use or an unreadable file.
     """
     from isomorph import api
-    from isomorph.cli.output import write
+    from isomorph.cli.output import write_result
     from isomorph.cli.output_format import format_of
-    from isomorph.core.escaping import printable
     from isomorph.store.targets import check_target
 
     chosen = format_of(format, output, _FORMATS)
@@ -53,10 +52,9 @@ def diff(
                          fix="--format html -o diff.html")  # fmt: skip
     check_target(output, reference, candidate, state)
     found = api.diff(reference, candidate, trust=trust, in_process=in_process, state=state)
-    write(_rendered(found, chosen, verbose=verbose), output)
-    if output is not None:
-        summary = _rendered(found, "terminal", verbose=False).splitlines()
-        write("\n".join([*summary[:2], f"written to {printable(str(output))}"]), None)
+    first, second, *_ = [*_rendered(found, "terminal", verbose=False).splitlines(), "", ""]
+    headline = f"{first}: {second.strip()}" if second else first
+    write_result(_rendered(found, chosen, verbose=verbose), output, headline)
     return found.exit_code
 
 

@@ -38,6 +38,9 @@ class FaultContext:
     wrong tensor as the patched candidate computes it; ``matching_tensor`` returns the candidate's
     tensor with the values of one of the reference's.
 
+    ``by_grid``: without any grid of integers the wrong tensor is right, so that nothing but a
+    quantizer is wrong.
+
     ``same_framework``: both graphs are of one framework, and hold their axes in one order.
 
     ``execution`` is set where the run is wrong and not the graph: then both graphs are the same,
@@ -60,6 +63,7 @@ class FaultContext:
     matching_tensor: Callable[[str], str | None] = field(default=_nothing, repr=False)
     rehearse: Callable[[Patch], Array | None] = field(default=_nothing, repr=False)
     same_framework: bool = False
+    by_grid: bool = False
     execution: Execution | None = None
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from isomorph.core.protocols import Cause
     from isomorph.core.report import Finding
 
+OF_GRIDS = "quantization"
+"""The cause of what is right without any grid of integers."""
 _ALTERNATIVES = 2
 """Further diagnoses that the evidence of a finding names."""
 EXTENSION_ERRORS = (ArithmeticError, ValueError, IndexError, KeyError, TypeError)
@@ -41,6 +43,8 @@ def diagnoses(context: FaultContext) -> list[Diagnosis]:
     if all(answer.certainty < Certainty.CONFIRMED for answer in answers):
         for limit in hit:
             limit.reached()
+    if context.by_grid:
+        answers = [each for each in answers if each.cause == OF_GRIDS] or answers
     return sorted(answers, key=lambda answer: -answer.certainty)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from isomorph.core.chance import student
@@ -55,7 +56,7 @@ def narrow_to_quantizer(search: Search, fault: Fault) -> Fault:
     for name in names:
         found = _counterpart(search, name)
         if found is not None:
-            return search.fault(found)
+            return replace(search.fault(found), by_grid=True)
     return fault
 
 

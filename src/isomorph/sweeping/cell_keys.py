@@ -10,6 +10,7 @@ import hashlib
 import json
 import mmap
 import platform
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import distributions
 from pathlib import Path
@@ -35,11 +36,20 @@ _IRRELEVANT = ("pip", "setuptools", "wheel")
 def versions() -> Mapping[str, str]:
     """The version of everything installed; a runtime may use any of it."""
     found = {"isomorph": VERSION, "python": platform.python_version()}
-    for each in distributions():
+    for each in distributions(path=_outside_packages()):
         name = str(each.metadata["Name"]).lower()
         if name not in _IRRELEVANT:
             found.setdefault(name, each.version)
     return found
+
+
+def _outside_packages() -> list[str]:
+    """The folders that packages are installed in.
+
+    A folder inside a package holds that package's own copies of others; setuptools adds one to the
+    path of a process that imports it, and what is installed is still the same.
+    """
+    return [each for each in sys.path if not (Path(each).parent / "__init__.py").is_file()]
 
 
 def environments_of(runtime: object) -> list[str]:

@@ -116,7 +116,7 @@ def test_every_report_says_so(pair, name, asked, monkeypatch):
     assert "in translation" in text or '"translation"' in text
     if name == "junit":
         assert ("<error" in text) is not asked
-    if name == "terminal":
+    if name == "terminal" and not asked:  # models that agree take one line
         assert f"coreml: not run, {WHY}" in text
 
 

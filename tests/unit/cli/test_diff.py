@@ -138,7 +138,7 @@ def test_a_page_is_written_by_its_ending(found, tmp_path, capsys):
 
 def test_another_format_is_refused(found, capsys):
     assert main(["diff", "a.onnx", "b.onnx", "--format", "sarif"]) == 2
-    assert "known: html, json, terminal" in capsys.readouterr().err
+    assert "one of: html, json, terminal" in capsys.readouterr().err
 
 
 def test_the_same_structure_is_exit_code_zero(found, monkeypatch, capsys):

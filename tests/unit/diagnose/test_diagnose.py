@@ -59,6 +59,7 @@ def context(**more):
     about = {
         "reference": GRAPH, "candidate": GRAPH, "node": NODE, "nodes": (NODE,),
         "execution": None, "rehearse": lambda patch: np.zeros(1), "equals": lambda value: False,
+        "by_grid": False,
     }  # fmt: skip
     return SimpleNamespace(**about | more)
 
@@ -71,6 +72,14 @@ def test_the_best_founded_diagnosis_comes_first_and_equals_keep_their_order(caus
         d=[stated("d", Certainty.EVIDENT)],
     )
     assert [each.cause for each in diagnoses(context())] == ["d", "b", "c", "a", "b"]
+
+
+def test_what_is_right_without_any_grid_has_a_cause_of_grids_where_one_answers(causes):
+    causes(missing_op=[stated("missing_op", 2)], quantization=[stated("quantization", 1)])
+    assert [each.cause for each in diagnoses(context())] == ["missing_op", "quantization"]
+    assert [each.cause for each in diagnoses(context(by_grid=True))] == ["quantization"]
+    causes(missing_op=[stated("missing_op", 2)], quantization=[])
+    assert [each.cause for each in diagnoses(context(by_grid=True))] == ["missing_op"]
 
 
 def test_only_causes_of_this_place_are_asked(causes):

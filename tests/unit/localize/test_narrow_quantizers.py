@@ -42,7 +42,7 @@ def test_each_quantizer_of_a_wrong_calibration_is_named():
     found = faults(quantized(0.5 / 127, 0.5 / 127, 0.5 / 127))
     assert [each.node for each in found] == ["d_x", "d_a", "d_y"]
     assert {each.cause for each in found} == {"quantization"}
-    assert all("cuts off" in each.summary for each in found)
+    assert all("clips" in each.summary for each in found)
 
 
 def test_a_quantizer_that_fits_is_not_named():
