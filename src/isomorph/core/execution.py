@@ -94,6 +94,15 @@ class Execution:
 
 
 @runtime_checkable
+class LosesDevice(Protocol):
+    """The ability of a runtime to tell errors after which its device fails in this process."""
+
+    def device_lost(self, error: BaseException) -> bool:
+        """Whether nothing more can be computed on the device in this process."""
+        ...
+
+
+@runtime_checkable
 class NeedsPlatform(Protocol):
     """The ability of a runtime to state that this kind of machine cannot run it."""
 

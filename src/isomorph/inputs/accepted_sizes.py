@@ -27,20 +27,23 @@ _SIZES = (DEFAULT_SIZE, 32, 64, 128, 1)
 def accepted_sizes(
     handle: ModelHandle, others: Shapes, dims: Mapping[str, int], seed: int
 ) -> dict[str, int]:
-    """Return sizes of the free axes, if the model rejects the usual ones.
+    """Return sizes of the free axes, if the usual ones do not suit the model.
 
     Empty where the usual sizes work, or where none do: then the failure is reported as it is.
     """
     graph = handle.model.graph
     free = {name: at for name, at in free_axes(graph, others).items() if name not in dims}
-    if not free or _accepts(handle, others, dims, seed):
+    if not free:
+        return {}
+    usual = usual_sizes(free)
+    longer = over_caches(graph, usual)
+    # First, because a mask of another size than caches and tokens ends the work of a GPU.
+    if longer != usual and _accepts(handle, others, {**dims, **longer}, seed):
+        return longer
+    if _accepts(handle, others, dims, seed):
         return {}
     batch = [name for name, place in free.items() if place == 0]
     further = [name for name in free if name not in batch]
-    usual = usual_sizes(free)
-    longer = over_caches(graph, usual)
-    if longer != usual and _accepts(handle, others, {**dims, **longer}, seed):
-        return longer
     pairs = product(_BATCHES if batch else (0,), _SIZES if further else (0,))
     for first, size in islice(SIZE_COMBINATIONS.first(pairs), 1, None):
         sizes = {**dict.fromkeys(batch, first), **dict.fromkeys(further, size)}

@@ -179,6 +179,9 @@ class WorkerProcess:
             # The answer would be taken for the next command's. Nobody waits for this worker.
             self.stop(grace=0.0)
             raise
+        if "ends" in answer:
+            # Its device computes nothing more. The next command goes to a new process.
+            self.stop(grace=0.0)
         if "error" in answer:
             raise from_data(answer["error"])
         result: Message = answer["result"]

@@ -20,8 +20,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isomorph import registry
 from isomorph.core.collector import collect_seldom
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
+from isomorph.core.execution import LosesDevice
 from isomorph.core.memory import building, give_back, keep_large_apart
 from isomorph.core.model import Model
 from isomorph.core.protocols import Differentiates, RunsMany
@@ -61,6 +63,7 @@ class Worker:
         self._host = InProcessHost(isolation="process", elsewhere=_elsewhere)
         self._models: dict[int, Model] = {}
         self._sessions: dict[int, Session] = {}
+        self._devices: dict[str, LosesDevice] = {}
         self._held = 0
         self._commands: dict[str, Callable[[Message], Message]] = {
             "ping": self._ping,
@@ -79,12 +82,14 @@ class Worker:
         }
 
     def serve(self) -> None:
-        """Answer until the parent hangs up."""
+        """Answer until the parent hangs up, or until the device of a session is lost."""
         while True:
             try:
-                message = self._channel.receive()
-                self._channel.send(self._answer(message))
+                answer = self._answer(self._channel.receive())
+                self._channel.send(answer)
             except ChannelClosedError:
+                return
+            if "ends" in answer:
                 return
 
     def _answer(self, message: Message) -> Message:
@@ -92,7 +97,17 @@ class Worker:
             return {"result": self._commands[message["command"]](message)}
         except (Exception, SystemExit) as error:  # noqa: BLE001 - sent to the parent as data
             doing = f"the command {message['command']!r}"
-            return {"error": to_data(self._placed(translate(error, doing, file=_file(message))))}
+            failure = self._placed(translate(error, doing, file=_file(message)))
+            return {"error": to_data(failure)} | ({"ends": True} if self._lost(error) else {})
+
+    def _lost(self, error: BaseException) -> bool:
+        """Whether this error, or one behind it, costs a runtime its device."""
+        seen: BaseException | None = error
+        while seen is not None:
+            if any(each.device_lost(seen) for each in self._devices.values()):
+                return True
+            seen = seen.__cause__ or seen.__context__
+        return False
 
     def _placed(self, error: IsomorphError) -> IsomorphError:
         """The failure with the node that was begun last, unless it names its own."""
@@ -118,6 +133,9 @@ class Worker:
 
     def _open(self, message: Message) -> Message:
         environment = decode(Environment, message["environment"])
+        runtime = registry.runtime(environment.runtime)
+        if isinstance(runtime, LosesDevice):
+            self._devices[runtime.name] = runtime
         session = self._host.open(self._models[message["model"]], environment)
         self._sessions[message["session"]] = session
         give_back()

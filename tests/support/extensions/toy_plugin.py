@@ -82,6 +82,10 @@ def raise_value_error():
     raise ValueError("the shapes (2, 3) and (4,) do not fit")
 
 
+def lose_device():
+    raise BufferError("an index is beyond its table")
+
+
 DEEDS = {
     "abort": os.abort,
     "segfault": lambda: os.kill(os.getpid(), signal.SIGSEGV),
@@ -100,6 +104,7 @@ DEEDS = {
     "die_of_bad_alloc": die_of_bad_alloc,
     "die_at_a_node": die_at_a_node,
     "raise": raise_value_error,
+    "lose_device": lose_device,
 }
 
 
@@ -152,6 +157,9 @@ class Runtime:
 
     def accepts(self, model):
         return model.framework == "toy_plugin"
+
+    def device_lost(self, error):
+        return isinstance(error, BufferError)
 
     def open(self, model, environment):
         assert model.native is not None

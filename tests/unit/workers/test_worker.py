@@ -4,7 +4,11 @@ import gc
 
 import pytest
 
+from isomorph import registry
 from isomorph.core.model import Graph, Model
+from isomorph.core.trace import Environment
+from isomorph.store.codec import encode
+from isomorph.workers.ipc import ChannelClosedError
 from isomorph.workers.worker import Worker
 
 
@@ -40,3 +44,47 @@ def test_objects_of_a_loaded_model_are_not_looked_at(tmp_path, monkeypatch):
         gc.callbacks.pop()
     assert not collected
     assert gc.isenabled()
+
+
+class _Device:
+    """A runtime whose device is lost by one kind of error."""
+
+    name = "device"
+
+    def device_lost(self, error):
+        return isinstance(error, OverflowError)
+
+
+class _FailingHost:
+    def open(self, model, environment):
+        raise {"lost": OverflowError, "kept": ValueError}[model]("the kernel failed")
+
+
+class _Messages:
+    """A parent that asks to open a session of each model."""
+
+    def __init__(self, models):
+        self.models, self.answers = list(models), []
+
+    def receive(self):
+        if not self.models:
+            raise ChannelClosedError
+        return {
+            "command": "open", "model": self.models.pop(0), "session": 1,
+            "environment": encode(Environment(runtime="device")),
+        }  # fmt: skip
+
+    def send(self, answer):
+        self.answers.append(answer)
+
+
+def test_a_worker_ends_after_the_error_that_costs_its_device(tmp_path, monkeypatch):
+    (tmp_path / "to_parent").mkdir()
+    monkeypatch.setattr(registry, "runtime", lambda name: _Device())
+    channel = _Messages(["kept", "lost", "kept"])
+    worker = Worker(channel, tmp_path)
+    worker._host, worker._models = _FailingHost(), {name: name for name in ("kept", "lost")}
+    worker.serve()
+    assert ["ends" in answer for answer in channel.answers] == [False, True]
+    assert all("error" in answer for answer in channel.answers)
+    assert channel.models == ["kept"]

@@ -194,6 +194,15 @@ def test_a_crash_is_reported_and_the_next_run_works(host, model_file, deed, repo
     assert np.array_equal(other.run({"x": X}, ["x"])["x"], X)
 
 
+def test_a_run_after_a_lost_device_has_a_new_process(host, model_file):
+    session, wrong = opened(host, model_file()), opened(host, model_file())
+    before = pid_of(session)
+    assert failure(wrong, "lose_device").code == "RUNTIME_FAILED"
+    assert gone(before)
+    assert np.array_equal(session.run({"x": X}, ["x"])["x"], X)
+    assert pid_of(session) != before
+
+
 def test_the_node_begun_last_is_named(host, model_file):
     error = failure(opened(host, model_file()), "die_at_a_node")
     assert error.code == "RUNTIME_CRASHED"

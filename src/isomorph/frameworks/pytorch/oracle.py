@@ -23,6 +23,13 @@ class PytorchOracle:
     settings: Mapping[str, str] = {"device": "cpu"}
     plain: Mapping[str, str] = {}
 
+    def device_lost(self, error: BaseException) -> bool:
+        """Whether an error of CUDA leaves the process unable to compute there."""
+        torch = require("torch", extra=self.extra, needed_for=f"runtime {self.name!r}")
+        # An index beyond its table, for example: every later call fails with the same error. The
+        # releases of another environment may lack the class.
+        return isinstance(error, getattr(torch, "AcceleratorError", ()))
+
     def accepts(self, model: Model) -> bool:
         """Only PyTorch models."""
         return model.framework == "pytorch"

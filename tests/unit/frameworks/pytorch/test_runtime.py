@@ -3,7 +3,9 @@ import pytest
 import torch
 from torch import nn
 
+from isomorph import registry
 from isomorph.core.errors import IsomorphError, RuntimeFailedError, UsageError
+from isomorph.core.execution import LosesDevice
 from isomorph.core.trace import Noise
 from isomorph.frameworks.pytorch.framework import PytorchFramework
 from isomorph.store import spill
@@ -307,3 +309,11 @@ def test_more_than_memory_holds_waits_on_disk(cnn, monkeypatch, open_session):
     assert all(np.array_equal(parts[name], whole[name]) for name in names)
     stored = sum(array.nbytes for array in parts.values() if not isinstance(array, np.memmap))
     assert stored <= 4096 < sum(array.nbytes for array in parts.values())
+
+
+@pytest.mark.parametrize("name", ["pytorch", "pytorch_oracle"])
+def test_an_assertion_of_a_kernel_costs_the_device(name):
+    found = registry.runtime(name)
+    assert isinstance(found, LosesDevice)
+    assert found.device_lost(torch.AcceleratorError("device-side assert triggered"))
+    assert not found.device_lost(RuntimeError("sizes do not fit"))
