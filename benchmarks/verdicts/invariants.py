@@ -23,10 +23,21 @@ NOT_ASKED = "not asked"
 
 def hold(pair: Pair, truth: Expected, answered: str) -> dict[str, str]:
     """``kept`` for every invariant that holds, otherwise the other answer."""
-    rng = np.random.default_rng(pair.seed + 3)
-    inputs = pair.sample.inputs
     # A difference that the outputs do not show is searched for together with the node.
     locate = truth.group in {"unreached", "in half"}
+    seen = _answers(pair, truth, locate=locate)
+    if not locate and any(word not in {answered, NOT_ASKED} for word in seen.values()):
+        seen = _answers(pair, truth, locate=True)
+    return {
+        name: "kept" if word == answered else word
+        for name, word in seen.items()
+        if word != NOT_ASKED
+    }
+
+
+def _answers(pair: Pair, truth: Expected, *, locate: bool) -> dict[str, str]:
+    rng = np.random.default_rng(pair.seed + 3)
+    inputs = pair.sample.inputs
     seen = {
         "seed": answer(pair.reference, pair.candidate, inputs=inputs, locate=locate, seed=1)[0],
         "renamed": _renamed(pair, rng, locate=locate),
@@ -34,14 +45,10 @@ def hold(pair: Pair, truth: Expected, answered: str) -> dict[str, str]:
         "large neighbor": _beside(pair, truth, 1e8, locate=locate),
     }
     if truth.group == "mutated":
-        seen |= _in_test_sets(pair, rng)
+        seen |= _in_test_sets(pair, rng, locate=locate)
     if truth.group == "clean":
-        seen |= _on_clean_set(pair, rng)
-    return {
-        name: "kept" if word == answered else word
-        for name, word in seen.items()
-        if word != NOT_ASKED
-    }
+        seen |= _on_clean_set(pair, rng, locate=locate)
+    return seen
 
 
 def _renamed(pair: Pair, rng: np.random.Generator, *, locate: bool) -> str:
@@ -109,28 +116,28 @@ def joined(model: onnx.ModelProto) -> onnx.ModelProto:
     return model
 
 
-def _on_clean_set(pair: Pair, rng: np.random.Generator) -> dict[str, str]:
+def _on_clean_set(pair: Pair, rng: np.random.Generator, *, locate: bool) -> dict[str, str]:
     """Faithful on each of a few samples alone, and so on all of them."""
     samples = [other_inputs(pair.sample, rng) for _ in range(CLEAN_SAMPLES)]
     if any(truth_on(pair, sample).kind != "equal" for sample in samples):
         return {}
-    return {"test set": _on(pair, samples)}
+    return {"test set": _on(pair, samples, locate=locate)}
 
 
-def _in_test_sets(pair: Pair, rng: np.random.Generator) -> dict[str, str]:
+def _in_test_sets(pair: Pair, rng: np.random.Generator, *, locate: bool) -> dict[str, str]:
     """A fault on one sample alone is a fault among forty, in either order."""
     others = [other_inputs(pair.sample, rng) for _ in range(SAMPLES - 1)]
     place = int(rng.integers(SAMPLES))
     samples = [*others[:place], pair.sample.inputs, *others[place:]]
     return {
-        "test set": _on(pair, samples),
-        "test set backwards": _on(pair, samples[::-1]),
+        "test set": _on(pair, samples, locate=locate),
+        "test set backwards": _on(pair, samples[::-1], locate=locate),
     }
 
 
-def _on(pair: Pair, samples: list[dict[str, Array]]) -> str:
+def _on(pair: Pair, samples: list[dict[str, Array]], *, locate: bool) -> str:
     joined = {name: np.concatenate([sample[name] for sample in samples]) for name in samples[0]}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "data.npz"
         np.savez(path, **joined)
-        return answer(pair.reference, pair.candidate, data=str(path), locate=False)[0]
+        return answer(pair.reference, pair.candidate, data=str(path), locate=locate)[0]
