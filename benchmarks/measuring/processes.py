@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -114,6 +115,8 @@ class Stepper:
     def __init__(self, script: Path, *arguments: str) -> None:
         self._process = subprocess.Popen(
             [sys.executable, str(script), *arguments],
+            # As in a worker, where work is cut into threads above BLAS.
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

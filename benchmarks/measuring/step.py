@@ -91,8 +91,11 @@ def _reference_evaluator(model: Path, feeds: Feeds) -> Pass:
 def _session(framework: str, runtime: str, *, everything: bool = False, noisy: bool = False) -> Any:
     def ready(path: Path, feeds: Feeds) -> Pass:
         from isomorph import registry
+        from isomorph.core.threads import use_threads
         from isomorph.core.trace import Environment, Noise
 
+        # A plain inference takes every core as well.
+        use_threads(len(os.sched_getaffinity(0)))
         model = registry.framework(framework).load(str(path), {})
         chosen = registry.runtime(runtime)
         session = chosen.open(
