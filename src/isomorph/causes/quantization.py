@@ -38,7 +38,7 @@ class Quantization:
     """
 
     name = "quantization"
-    sites = frozenset({FaultSite.GRAPH})
+    sites = frozenset({FaultSite.GRAPH, FaultSite.GRID})
 
     def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Correct one parameter after the other in the oracle; then describe what is lost."""

@@ -16,10 +16,14 @@ if TYPE_CHECKING:
 
 
 class FaultSite(StrEnum):
-    """Where a fault lies: in the translated graph, or in the run of a graph that is right."""
+    """Where a fault lies: in the translated graph, or in the run of a graph that is right.
+
+    ``GRID``: in a grid of integers of the graph, so that without any grid the graph is right.
+    """
 
     GRAPH = "graph"
     RUN = "run"
+    GRID = "grid"
 
 
 def _nothing(*_: object) -> None:
@@ -38,8 +42,8 @@ class FaultContext:
     wrong tensor as the patched candidate computes it; ``matching_tensor`` returns the candidate's
     tensor with the values of one of the reference's.
 
-    ``by_grid``: without any grid of integers the wrong tensor is right, so that nothing but a
-    quantizer is wrong.
+    ``right_without_grids``: without any grid of integers the wrong tensor is right, so that
+    nothing but a quantizer is wrong.
 
     ``same_framework``: both graphs are of one framework, and hold their axes in one order.
 
@@ -63,7 +67,7 @@ class FaultContext:
     matching_tensor: Callable[[str], str | None] = field(default=_nothing, repr=False)
     rehearse: Callable[[Patch], Array | None] = field(default=_nothing, repr=False)
     same_framework: bool = False
-    by_grid: bool = False
+    right_without_grids: bool = False
     execution: Execution | None = None
 
 

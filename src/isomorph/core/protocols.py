@@ -293,7 +293,7 @@ class Cause(Protocol):
 
     name: str
     sites: frozenset[FaultSite]
-    """Where faults of this cause lie: in the graph, in its run, or in either."""
+    """Where faults of this cause may lie."""
 
     def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """The diagnoses of this cause; none where it does not apply."""

@@ -91,7 +91,7 @@ def _fault_context(
         wrong=fault.value if wrong is None else wrong,
         right=fault.value,
         permuted=fault.permuted,
-        by_grid=fault.by_grid,
+        right_without_grids=fault.right_without_grids,
         constant=lambda graph, name: _constant(matcher, graph, name),
         restores=restores,
         equals=equals,

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from isomorph.core.protocols import Cause
     from isomorph.core.report import Finding
 
-OF_GRIDS = "quantization"
-"""The cause of what is right without any grid of integers."""
 _ALTERNATIVES = 2
 """Further diagnoses that the evidence of a finding names."""
 EXTENSION_ERRORS = (ArithmeticError, ValueError, IndexError, KeyError, TypeError)
@@ -43,8 +41,9 @@ def diagnoses(context: FaultContext) -> list[Diagnosis]:
     if all(answer.certainty < Certainty.CONFIRMED for answer in answers):
         for limit in hit:
             limit.reached()
-    if context.by_grid:
-        answers = [each for each in answers if each.cause == OF_GRIDS] or answers
+    if context.right_without_grids:
+        of_grids = {cause.name for cause in causes if FaultSite.GRID in cause.sites}
+        answers = [each for each in answers if each.cause in of_grids] or answers
     return sorted(answers, key=lambda answer: -answer.certainty)
 
 

@@ -25,8 +25,8 @@ class Fault:
     by ``moved``. ``nodes`` are all nodes between the last right tensors and this one. ``shape`` is
     the shape of the wrong tensor. ``permuted``: the values are right, but in the wrong order.
     ``share`` is how much of the output error disappears when this tensor alone is corrected.
-    ``where`` describes which elements of the tensor are wrong. ``by_grid``: without any grid the
-    tensor is right.
+    ``where`` describes which elements of the tensor are wrong. ``right_without_grids``: without any
+    grid of integers the tensor is right.
     """
 
     node: str
@@ -39,7 +39,7 @@ class Fault:
     local_error: float
     shape: tuple[int, ...] | None = None
     permuted: bool = False
-    by_grid: bool = False
+    right_without_grids: bool = False
     proven: bool = False
     share: float | None = None
     where: Mapping[str, Any] = field(default_factory=dict)

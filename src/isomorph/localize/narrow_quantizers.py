@@ -56,7 +56,7 @@ def narrow_to_quantizer(search: Search, fault: Fault) -> Fault:
     for name in names:
         found = _counterpart(search, name)
         if found is not None:
-            return replace(search.fault(found), by_grid=True)
+            return replace(search.fault(found), right_without_grids=True)
     return fault
 
 

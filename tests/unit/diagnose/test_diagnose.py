@@ -35,13 +35,15 @@ def causes(monkeypatch):
     """Registers these causes alone, by name, each with what it answers."""
 
     def register(**answers):
-        def made(name, answer, site=FaultSite.GRAPH):
+        def made(name, answer, *sites):
             def examine(context):
                 if isinstance(answer, Exception):
                     raise answer
                 return iter(answer(context) if callable(answer) else answer)
 
-            return SimpleNamespace(name=name, sites=frozenset({site}), examine=examine)
+            return SimpleNamespace(
+                name=name, sites=frozenset(sites or {FaultSite.GRAPH}), examine=examine
+            )
 
         known = {
             name: made(name, *(answer if isinstance(answer, tuple) else (answer,)))
@@ -59,7 +61,7 @@ def context(**more):
     about = {
         "reference": GRAPH, "candidate": GRAPH, "node": NODE, "nodes": (NODE,),
         "execution": None, "rehearse": lambda patch: np.zeros(1), "equals": lambda value: False,
-        "by_grid": False,
+        "right_without_grids": False,
     }  # fmt: skip
     return SimpleNamespace(**about | more)
 
@@ -75,11 +77,12 @@ def test_the_best_founded_diagnosis_comes_first_and_equals_keep_their_order(caus
 
 
 def test_what_is_right_without_any_grid_has_a_cause_of_grids_where_one_answers(causes):
-    causes(missing_op=[stated("missing_op", 2)], quantization=[stated("quantization", 1)])
+    grid = (FaultSite.GRAPH, FaultSite.GRID)
+    causes(missing_op=[stated("missing_op", 2)], quantization=([stated("quantization", 1)], *grid))
     assert [each.cause for each in diagnoses(context())] == ["missing_op", "quantization"]
-    assert [each.cause for each in diagnoses(context(by_grid=True))] == ["quantization"]
-    causes(missing_op=[stated("missing_op", 2)], quantization=[])
-    assert [each.cause for each in diagnoses(context(by_grid=True))] == ["missing_op"]
+    assert [each.cause for each in diagnoses(context(right_without_grids=True))] == ["quantization"]
+    causes(missing_op=[stated("missing_op", 2)], quantization=([], *grid))
+    assert [each.cause for each in diagnoses(context(right_without_grids=True))] == ["missing_op"]
 
 
 def test_only_causes_of_this_place_are_asked(causes):
