@@ -42,6 +42,8 @@ class MovedTerms:
     """Terms that are proven equal to an earlier one, by id."""
     vanishing: bool = False
     """Whether weights of a softmax that no type of numbers holds were taken for zero."""
+    defined: set[int] = field(default_factory=set)
+    """Terms that compute no constant outside the domain of a function, by id."""
     masks: set[str] = field(default_factory=set)
     """What hides scores of a softmax from all weights, on either side."""
     weights: set[int] = field(default_factory=set)

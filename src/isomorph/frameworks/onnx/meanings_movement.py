@@ -78,12 +78,18 @@ def _slice(call: Call) -> Sequence[Term]:
     found = x
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
         place = t.axis(x, int(axis))
+        if step < 0 and end >= _NO_END:
+            raise NoMeaningError("a slice from the back with an end that runtimes read differently")
         if step < 0:
             kept = _backwards(x.shape[place], start, end, step)
             found = t.slice(found, place, kept[0] if kept else 0, len(kept), step)
         else:
             found = t.slice(found, place, *kept_places(x.shape[place], start, end, step), step)
     return (found,)
+
+
+_NO_END = int(np.iinfo(np.int32).max)
+"""From here on an end stands for that of the axis; from the back, some runtimes take the front."""
 
 
 def _backwards(size: int, start: int, end: int, step: int) -> range:

@@ -86,6 +86,8 @@ def _pool(call: Call) -> tuple[dict[str, list[int]], list[int]]:
     if x.rank != spatial + 2:
         raise NoMeaningError("a window that does not fit")
     strides, dilations = (_sizes(call, name, spatial) for name in ("strides", "dilations"))
+    if call.attr("auto_pad", "NOTSET") != "NOTSET" and max(dilations) > 1:
+        raise NoMeaningError("a border of a dilated window, which runtimes derive differently")
     before, after = _borders(call, x, kernel, strides, dilations)
     beyond = [0] * spatial
     if call.attr("ceil_mode", 0):
