@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from isomorph.kernels import rearrangement
 from isomorph.proof.sizes import kept_places, whole
 from isomorph.proof.term import NoMeaningError, Term
 
@@ -187,22 +187,12 @@ class StridedSlice:
 
 def depth_to_space(t: Terms, x: Term, block: int) -> Term:
     """Blocks of channels, which stand last, become blocks of pixels."""
-    n, h, w, c = x.shape
-    if block < 1 or c % (block * block):
-        raise NoMeaningError("blocks that do not fit")
-    y = t.reshape(x, (n, h, w, block, block, c // (block * block)))
-    y = t.transpose(y, (0, 1, 3, 2, 4, 5))
-    return t.reshape(y, (n, h * block, w * block, c // (block * block)))
+    return t.rearranged(x, rearrangement.last_depth_to_space, block)
 
 
 def space_to_depth(t: Terms, x: Term, block: int) -> Term:
     """Blocks of pixels become blocks of channels, which stand last."""
-    n, h, w, c = x.shape
-    if block < 1 or h % block or w % block:
-        raise NoMeaningError("blocks that do not fit")
-    y = t.reshape(x, (n, h // block, block, w // block, block, c))
-    y = t.transpose(y, (0, 1, 3, 2, 4, 5))
-    return t.reshape(y, (n, h // block, w // block, c * block * block))
+    return t.rearranged(x, rearrangement.last_space_to_depth, block)
 
 
 def space_to_batch(t: Terms, x: Term, block: Sequence[int], widths: Array) -> Term:
@@ -211,31 +201,15 @@ def space_to_batch(t: Terms, x: Term, block: Sequence[int], widths: Array) -> Te
     rest = x.rank - 1 - rank
     edges = np.asarray(widths, np.int64).reshape(-1, 2)
     x = bordered(t, x, np.concatenate([[[0, 0]], edges, np.zeros((rest, 2), np.int64)]), None)
-    if min(block) < 1 or any(n % b for n, b in zip(x.shape[1 : 1 + rank], block, strict=True)):
-        raise NoMeaningError("blocks that do not fit")
-    cells = [n // b for n, b in zip(x.shape[1 : 1 + rank], block, strict=True)]
-    pairs = [each for pair in zip(cells, block, strict=True) for each in pair]
-    y = t.reshape(x, (x.shape[0], *pairs, *x.shape[1 + rank :]))
-    inner, outer = range(2, 2 + 2 * rank, 2), range(1, 1 + 2 * rank, 2)
-    y = t.transpose(y, (*inner, 0, *outer, *range(1 + 2 * rank, y.rank)))
-    return t.reshape(y, (math.prod(block) * x.shape[0], *cells, *x.shape[1 + rank :]))
+    return t.rearranged(x, rearrangement.space_to_batch, block)
 
 
 def batch_to_space(t: Terms, x: Term, block: Sequence[int], crops: Array) -> Term:
     """The way back, then cropped."""
-    rank = len(block)
-    if min(block) < 1 or x.shape[0] % math.prod(block):
-        raise NoMeaningError("blocks that do not fit")
-    batch = x.shape[0] // math.prod(block)
-    y = t.reshape(x, (*block, batch, *x.shape[1:]))
-    order = [rank]
-    for axis in range(rank):
-        order += [rank + 1 + axis, axis]
-    y = t.transpose(y, (*order, *range(1 + 2 * rank, y.rank)))
-    whole = [n * b for n, b in zip(x.shape[1 : 1 + rank], block, strict=True)]
-    y = t.reshape(y, (batch, *whole, *x.shape[1 + rank :]))
+    y = t.rearranged(x, rearrangement.batch_to_space, block)
     for axis, (low, high) in enumerate(np.asarray(crops, np.int64).reshape(-1, 2)):
         if min(low, high) < 0:
             raise NoMeaningError("crops that do not fit")
-        y = t.slice(y, 1 + axis, int(low), whole[axis] - int(low) - int(high))
+        kept = y.shape[1 + axis] - int(low) - int(high)
+        y = t.slice(y, 1 + axis, int(low), kept)
     return y
