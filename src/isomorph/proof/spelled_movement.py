@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Literal
 
@@ -15,6 +14,7 @@ from isomorph.proof.term import NoMeaningError, Term
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
+    from isomorph.kernels.strided_slice import StridedSlice
     from isomorph.proof.terms import Terms
 
 Reflection = Literal["reflect", "symmetric"]
@@ -131,58 +131,35 @@ def part(t: Terms, x: Term, begin: Sequence[int], size: Sequence[int]) -> Term:
     return x
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StridedSlice:
-    """TensorFlow's slice: bit k of a mask is about entry k of the bounds.
-
-    ``begins`` and ``ends`` ignore a bound, ``ellipsis`` stands for all axes that have no entry,
-    ``news`` makes an axis of size 1, and ``shrinks`` takes one element and drops the axis.
-    """
-
-    begin: Sequence[int]
-    end: Sequence[int]
-    strides: Sequence[int]
-    begins: int = 0
-    ends: int = 0
-    ellipsis: int = 0
-    news: int = 0
-    shrinks: int = 0
-
-    def of(self, t: Terms, x: Term) -> Term:
-        """The slice of a tensor."""
-        count = len(self.begin)
-        if len(self.end) != count or len(self.strides) != count or self.ellipsis.bit_count() > 1:
-            raise NoMeaningError("bounds that do not fit")
-        axis = 0
-        shape: list[int] = []
-        explicit = sum(not (self.news | self.ellipsis) >> at & 1 for at in range(count))
-        for at in range(count):
-            if self.ellipsis >> at & 1:
-                whole = x.rank - explicit
-                shape += x.shape[axis : axis + whole]
-                axis += whole
-            elif self.news >> at & 1:
-                shape.append(1)
-            else:
-                x, kept = self._along(t, x, axis, at)
-                shape += [] if kept is None else [kept]
-                axis += 1
-        return t.reshape(x, (*shape, *x.shape[axis:]))
-
-    def _along(self, t: Terms, x: Term, axis: int, at: int) -> tuple[Term, int | None]:
-        """One axis of the slice, and its size, or None where it is dropped."""
-        size, step = x.shape[t.axis(x, axis)], self.strides[at]
-        if self.shrinks >> at & 1:
-            place = self.begin[at] + (size if self.begin[at] < 0 else 0)
-            if step < 1 or self.begins >> at & 1 or not 0 <= place < size:
-                raise NoMeaningError("an element beyond its axis")
-            return t.slice(x, axis, place, 1), None
-        if not step:
-            raise NoMeaningError("a step of zero")
-        first = None if self.begins >> at & 1 else self.begin[at]
-        last = None if self.ends >> at & 1 else self.end[at]
-        place, count = kept_places(size, first, last, step)
-        return t.slice(x, axis, place, count, step), count
+def strided(t: Terms, x: Term, by: StridedSlice) -> Term:
+    """The slice by bounds, steps and masks."""
+    count = len(by.begin)
+    entries = sum(not (by.news | by.ellipsis) >> at & 1 for at in range(count))
+    if not len(by.end) == len(by.strides) == count or entries > x.rank:
+        raise NoMeaningError("bounds that do not fit")
+    if by.ellipsis.bit_count() > 1 or not all(by.strides):
+        raise NoMeaningError("bounds that do not fit")
+    single = by.shrinks & ~(by.news | by.ellipsis)
+    if any(single >> at & 1 and (by.strides[at] < 1 or by.begins >> at & 1) for at in range(count)):
+        raise NoMeaningError("an element beyond its axis")
+    axis = 0
+    shape: list[int] = []
+    for cut in by.cuts(x.shape):
+        if cut is None:
+            shape.append(1)
+            continue
+        size = x.shape[axis]
+        if isinstance(cut, slice):
+            step = 1 if cut.step is None else cut.step
+            first, kept = kept_places(size, cut.start, cut.stop, step)
+            x = t.slice(x, axis, first, kept, step)
+            shape.append(kept)
+        elif 0 <= cut < size:
+            x = t.slice(x, axis, cut, 1)
+        else:
+            raise NoMeaningError("an element beyond its axis")
+        axis += 1
+    return t.reshape(x, shape)
 
 
 def depth_to_space(t: Terms, x: Term, block: int) -> Term:
