@@ -168,3 +168,29 @@ def test_a_mean_over_windows_beyond_the_border_is_that_of_onnx_runtime(opset, op
         assert isinstance(made, str)
         return
     np.testing.assert_allclose(np.asarray(made[0]), expected, rtol=1e-5, atol=1e-6)
+
+
+UNSETTLED = {
+    "MaxPool": {"kernel_shape": [2, 2], "dilations": [2, 2], "auto_pad": "SAME_UPPER"},
+    "Slice": ([0, 0, 2], [1, 2, np.iinfo(np.int64).max], [0, 1, 2], [1, 1, -1]),
+    "Resize": (np.float32([]), np.float32([1, 1, 1, 1.3])),
+}
+"""What ONNX Runtime does otherwise than ONNX says: a border, an end and a ratio."""
+
+
+@pytest.mark.parametrize("op", sorted(UNSETTLED))
+def test_what_runtimes_compute_otherwise_than_stated_is_refused(op):
+    helper, stated = onnx.helper, UNSETTLED[op]
+    constants = [] if isinstance(stated, dict) else [np.asarray(each) for each in stated]
+    options = stated if isinstance(stated, dict) else {}
+    options = {"mode": "linear"} if op == "Resize" else options
+    names = [f"c{place}" for place in range(len(constants))]
+    node = helper.make_node(op, ["x", *names], ["y"], **options)
+    ends = [helper.make_tensor_value_info("x", 1, [1, 2, 6, 3]),
+            helper.make_tensor_value_info("y", 1, None)]  # fmt: skip
+    stored = [numpy_helper.from_array(x, name) for x, name in zip(constants, names, strict=True)]
+    graph = helper.make_graph([node], "g", ends[:1], ends[1:], stored)
+    opsets = [helper.make_opsetid("", 19)]
+    model = helper.make_model(graph, ir_version=10, opset_imports=opsets)
+    made, _ = spelled_values(model, {"x": np.ones((1, 2, 6, 3), np.float32)})
+    assert isinstance(made, str)

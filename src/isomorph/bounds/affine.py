@@ -48,6 +48,10 @@ _BENT = frozenset({"Relu", "LeakyRelu", "Abs", "Clip"})
 _NEVER_ROUNDED = frozenset({"Relu", "Abs", "Clip"})
 _FAR = 1e300
 """Beyond the bounds of every Clip that has any."""
+_STEPS = ("width", "rise", "slope", "slope · end", "distance", "middle", "slope · center",
+          "+ middle")  # fmt: skip
+"""The operations in a row by which a line gets its values, the longest of the rules below; the
+sum over all slopes is counted by their number."""
 _EXACT = TypeRounding(stored=0.0, computed=0.0, least=0.0)
 _FLOAT64 = TypeRounding(stored=2.0**-53, computed=2.0**-53, least=0.0)
 
@@ -210,8 +214,11 @@ def _rounded(inputs: NodeInputs, form: AffineForm, further: Array | float) -> Af
 
 
 def _own_error(form: AffineForm) -> float:
-    """The relative error of this evaluation: each slope is a difference of two results."""
-    return (len(form.slopes) + 8) * 2.0**-51
+    """The relative error of this evaluation: each slope is a difference of two results.
+
+    So each rounding counts twice; twice that again is more than (1 + u)ⁿ - 1 for every n here.
+    """
+    return 4.0 * (len(form.slopes) + len(_STEPS)) * 2.0**-53
 
 
 def _summed(

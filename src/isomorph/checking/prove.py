@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -23,11 +24,11 @@ from isomorph.core.model import LoadFact
 from isomorph.core.proof import Assumptions, OpenReason, OutputProof, Proof, Reason, Standing
 from isomorph.core.protocols import HasMeanings
 from isomorph.match.constant_values import ConstantValues
-from isomorph.proof.bodies import inner_constants, inner_graphs, inner_numbers
+from isomorph.proof.bodies import inner_constants, inner_numbers
 from isomorph.proof.calls import Meanings
-from isomorph.proof.explanations import explain
+from isomorph.proof.explanations import Earlier, explain
 from isomorph.proof.field import FieldArithmetic
-from isomorph.proof.implied_numbers import ImpliedNumbers, rounded
+from isomorph.proof.implied_numbers import ImpliedNumbers, single_numbers
 from isomorph.proof.own_numbers import OwnNumbers, repeated_numbers
 from isomorph.proof.prover import Prover
 from isomorph.proof.side import Side, static_names
@@ -47,8 +48,6 @@ if TYPE_CHECKING:
     from isomorph.sessions.model_handle import ModelHandle
 
 _SEED_BITS = 48
-_SINGLE = frozenset({(), (1,), (1, 1), (1, 1, 1), (1, 1, 1, 1)})
-"""The shapes of a single number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +83,8 @@ class _Attempt:
     turned: bool
     cuts: bool
     expressions: bool
+    explained: Earlier
+    """What constants stand for, from an attempt with the same sides."""
 
 
 def prove_pair(
@@ -115,8 +116,12 @@ def prove_prepared(pair: PreparedPair, sample: Sample, *, seed: int | None = Non
         _facts(pair.candidate, pair.arrange(left, layouts).feeds),
     )
     best: tuple[Proof, _Attempt] | None = None
+    explained: dict[tuple[bool, bool], Earlier] = defaultdict(dict)
     for cuts, expressions, turned in product((True, False), (False, True), (False, True)):
-        attempt = _Attempt(turned=turned, cuts=cuts, expressions=expressions)
+        attempt = _Attempt(
+            turned=turned, cuts=cuts, expressions=expressions,
+            explained=explained[expressions, turned],
+        )  # fmt: skip
         tried = _tried(pair, sides, layouts, FieldArithmetic(seed), attempt)
         if best is None or _merit(tried) > _merit(best[0]):
             best = tried, attempt
@@ -165,8 +170,8 @@ def _facts(handle: ModelHandle, feeds: Arrays) -> _Facts:
         repeated=cache(
             lambda: repeated_numbers(graph.constants, constants.stored_value, values)
         ),
-        stated=tuple(_single_numbers(graph, values)),
-        unimplied=tuple(_single_numbers(graph, values, meanings.implied)),
+        stated=tuple(single_numbers(graph, values)),
+        unimplied=tuple(single_numbers(graph, values, meanings.implied)),
     )  # fmt: skip
 
 
@@ -238,7 +243,7 @@ def _tried(
         inside=tuple(inner_numbers(second.graph)), repeated=facts[at].repeated,
         follows=attempt.expressions,
     )  # fmt: skip
-    second.explained, rerounded = explain(terms, own, stored)
+    second.explained, rerounded = explain(terms, own, stored, attempt.explained)
     prover.run()
     outputs = tuple(
         _output(prover, sides, binding.reference, binding.candidate, turned=attempt.turned)
@@ -284,28 +289,6 @@ def _implied(own: _Facts, other: _Facts) -> ImpliedNumbers:
 
 def _worst(used: list[Rerounded]) -> tuple[Rerounded, ...]:
     return tuple(sorted(used, key=lambda each: -each.relative)[:8])
-
-
-def _single_numbers(
-    graph: Graph,
-    values: Mapping[str, Array],
-    without: frozenset[tuple[str, str]] = frozenset(),
-) -> Iterator[float]:
-    """The single numbers that a graph states, but for these attributes of these operators."""
-    nodes = [(node, inner) for inner in inner_graphs(graph) for node in inner.nodes]
-    for node, inner in nodes:
-        if all(name in values for name in node.outputs if name):
-            continue
-        for name, each in node.attributes.items():
-            if isinstance(each, float) and (node.native_op, name) not in without:
-                yield rounded(each)
-        for name in node.inputs:
-            constant = inner.constants.get(name) or graph.constants.get(name)
-            value = values.get(name)
-            if value is not None and value.size == 1 and value.dtype.kind == "f":
-                yield rounded(float(value.reshape(())))
-            elif constant is not None and "float" in constant.dtype:
-                yield from map(float, (constant.values or ()) if constant.shape in _SINGLE else ())
 
 
 def _enter(

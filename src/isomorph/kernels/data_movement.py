@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from isomorph.kernels import rearrangement as blocks
+from isomorph.kernels.kept_elements import kept_slice, part_sizes
 from isomorph.kernels.registry import kernel
 from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
@@ -103,8 +105,7 @@ def split(call: Call, x: Array, sizes: Array | None = None) -> tuple[Array, ...]
     given = integers(call.attributes.get("split") if sizes is None else sizes)
     if not given:
         parts = call.attributes.get("num_outputs") or call.outputs
-        chunk = -(-x.shape[axis] // parts)
-        given = (chunk,) * (parts - 1) + (x.shape[axis] - chunk * (parts - 1),)
+        given = part_sizes(x.shape[axis], parts)
     return tuple(np.split(x, np.cumsum(given)[:-1], axis=axis))
 
 
@@ -125,18 +126,8 @@ def cut(  # noqa: PLR0917
     strides = integers(steps) or (1,) * len(first)
     cuts = [slice(None)] * x.ndim
     for begin, end, axis, step in zip(first, last, places, strides, strict=True):
-        cuts[axis] = _bounded(begin, end, step, x.shape[axis])
+        cuts[axis] = kept_slice(begin, end, step, x.shape[axis])
     return x[tuple(cuts)]
-
-
-def _bounded(begin: int, end: int, step: int, size: int) -> slice:
-    begin, end = (place + size if place < 0 else place for place in (begin, end))
-    if step > 0:
-        return slice(min(max(begin, 0), size), min(max(end, 0), size), step)
-    # Counting backwards, the operator clamps a start before the first element to the first
-    # (Python would take nothing), and an end before it means "to the first".
-    begin, end = min(max(begin, 0), size - 1), min(max(end, -1), size - 1)
-    return slice(begin, None if end < 0 else end, step) if size else slice(0, 0, step)
 
 
 @kernel("Pad")
@@ -171,24 +162,15 @@ def pad(
 @kernel("DepthToSpace")
 def depth_to_space(call: Call, x: Array) -> Array:
     """Blocks of channels become blocks of pixels."""
-    n, c, h, w = x.shape
-    b = int(call.attributes["blocksize"])
-    if call.attributes.get("mode", "DCR") == "DCR":
-        split_up = x.reshape(n, b, b, c // b**2, h, w).transpose(0, 3, 4, 1, 5, 2)
-    else:
-        split_up = x.reshape(n, c // b**2, b, b, h, w).transpose(0, 1, 4, 2, 5, 3)
-    return split_up.reshape(n, c // b**2, h * b, w * b)
+    mode = call.attributes.get("mode", "DCR")
+    return blocks.depth_to_space(x.shape, int(call.attributes["blocksize"]), mode).of(x)
 
 
 @kernel("SpaceToDepth")
 def space_to_depth(call: Call, x: Array) -> Array:
     """Blocks of pixels become blocks of channels."""
-    n, c, h, w = x.shape
-    b = int(call.attributes["blocksize"])
-    split_up = x.reshape(n, c, h // b, b, w // b, b)
-    if call.attributes.get("mode", "DCR") == "CRD":
-        return split_up.transpose(0, 1, 3, 5, 2, 4).reshape(n, c * b * b, h // b, w // b)
-    return split_up.transpose(0, 3, 5, 1, 2, 4).reshape(n, c * b * b, h // b, w // b)
+    mode = call.attributes.get("mode", "DCR")
+    return blocks.space_to_depth(x.shape, int(call.attributes["blocksize"]), mode).of(x)
 
 
 @kernel("ReverseSequence")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from isomorph.kernels.kept_elements import same_border
 from isomorph.oracle.noise import Array
 
 
@@ -45,10 +46,8 @@ def windows(
         size, stride = spatial[axis], strides[axis]
         before, after = pads[axis], pads[axis + rank]
         if auto in ("SAME_UPPER", "SAME_LOWER"):
-            count = -(-size // stride)
-            missing = max((count - 1) * stride + reach - size, 0)
-            before = missing // 2 if auto == "SAME_UPPER" else (missing + 1) // 2
-            after = missing - before
+            low, high = same_border([size], [kernel[axis]], [stride], [dilations[axis]])
+            before, after = (low[0], high[0]) if auto == "SAME_UPPER" else (high[0], low[0])
         elif auto == "VALID":
             before = after = 0
         span = size + before + after - reach
@@ -99,6 +98,21 @@ def view(x: Array, place: Windows) -> Array:
         strides=(*x.strides[: x.ndim - rank], *moved, *within),
         writeable=False,
     )
+
+
+def every_window(
+    x: Array, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+) -> Array:
+    """The windows of the last axes without any border: (…, places…, kernel…)."""
+    none = (0,) * len(kernel)
+    place = Windows(
+        kernel=tuple(kernel), strides=tuple(strides), dilations=tuple(dilations), begin=none,
+        end=none, output=none,
+    )  # fmt: skip
+    sizes = x.shape[x.ndim - len(kernel) :]
+    spans = zip(sizes, place.reach, place.strides, strict=True)
+    output = tuple(max((size - reach) // stride + 1, 0) for size, reach, stride in spans)
+    return view(x, replace(place, output=output))
 
 
 def shifted(x: Array, place: Windows, offset: Sequence[int]) -> Array:

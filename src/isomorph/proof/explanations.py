@@ -10,6 +10,7 @@ candidate may compute as well (``own_numbers``): what differs would look equal.
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ import numpy as np
 
 from isomorph.core.proof import Rerounded
 from isomorph.proof.rounding_bound import bounded, first_of, fitting, is_off
-from isomorph.proof.term import FLOATS, Term
+from isomorph.proof.term import FLOATS, Term, unknown_terms
 from isomorph.proof.terms import Terms
 
 if TYPE_CHECKING:
@@ -37,10 +38,19 @@ _LARGE = 1 << 16
 """Elements from which on the value of an expression is computed again where it is needed again."""
 
 
+Earlier = dict[str, "tuple[bytes, float] | None"]
+"""The expression that each constant was found to stand for, by its structure, or None."""
+
+
 def explain(
-    terms: Terms, own: OwnNumbers, stored: frozenset[str]
+    terms: Terms, own: OwnNumbers, stored: frozenset[str], earlier: Earlier | None = None
 ) -> tuple[dict[str, Term], list[Rerounded]]:
-    """The term of each constant that is an expression; ``stored`` are the reference's digests."""
+    """The term of each constant that is an expression; ``stored`` are the reference's digests.
+
+    ``earlier`` keeps what was found, for further proofs of the same pair: most of their time is
+    that of large weights. An expression of the same structure has the same numbers.
+    """
+    earlier = {} if earlier is None else earlier
     constants = own.constants
     expressions: dict[tuple[int, ...], list[Term]] = defaultdict(list)
     wanted = {_plain(each.shape) for each in constants.values() if each.dtype in FLOATS}
@@ -57,10 +67,16 @@ def explain(
     known: dict[int, Bounded | None] = {}
     firsts: dict[int, Bounded | None] = {}
     found: dict[str, tuple[Term, float]] = {}
+    structures: dict[int, bytes] = {}
     for name, constant in constants.items():
         if constant.dtype not in FLOATS:
             continue
         listed = expressions.get(_plain(constant.shape), [])
+        if name in earlier:
+            again = _again(earlier[name], listed, structures)
+            found |= {} if again is None else {name: again}
+            continue
+        earlier[name] = None
         value = own.read(name) if listed else None
         if value is None:
             continue
@@ -76,7 +92,29 @@ def explain(
         )
         if constant.digest in stored or not may_cancel:
             found[name] = best
+            earlier[name] = structure(best[0], structures), best[1]
     return _distinct(terms, constants, found, stored, arranged)
+
+
+def _again(
+    chosen: tuple[bytes, float] | None, listed: list[Term], structures: dict[int, bytes]
+) -> tuple[Term, float] | None:
+    """The expression of this structure, if it is listed."""
+    if chosen is None:
+        return None
+    for term in listed:
+        if structure(term, structures) == chosen[0]:
+            return term, chosen[1]
+    return None
+
+
+def structure(term: Term, known: dict[int, bytes]) -> bytes:
+    """A digest of a static expression and its constants; ``known`` keeps those of terms, by id."""
+    for at in unknown_terms(term, known):
+        own = repr((at.op, at.attrs, at.shape, at.dtype)).encode()
+        inner = b"".join(known[each.id] for each in at.inputs)
+        known[at.id] = hashlib.blake2b(own + inner, digest_size=16).digest()
+    return known[term.id]
 
 
 def _plain(shape: tuple[int, ...]) -> tuple[int, ...]:

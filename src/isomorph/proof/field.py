@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.proof.movement import moved, windows
+from isomorph.kernels.windows import every_window
+from isomorph.proof.movement import moved
 from isomorph.proof.term import FLOATS, MOVES, NoMeaningError
 
 if TYPE_CHECKING:
@@ -344,7 +345,7 @@ def product_modulo(a: Array, b: Array, p: int) -> Array:
 def _convolution(term: Term, image: Array, kernel: Array, p: int) -> Array:
     strides, dilations, groups = term.attrs
     spatial = image.ndim - 2
-    view = windows(image, kernel.shape[2:], strides, dilations)
+    view = every_window(image, kernel.shape[2:], strides, dilations)
     places = term.shape[2:]
     channels, outputs = image.shape[1] // groups, kernel.shape[0] // groups
     results = []

@@ -9,19 +9,23 @@ an attention, is an implied one: conversions divide it between the factors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isomorph.oracle.noise import UNIT_ROUNDOFF
+from isomorph.proof.bodies import inner_graphs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from isomorph.core.model import Graph
+    from isomorph.core.trace import Array
     from isomorph.proof.term import Term
     from isomorph.proof.terms import Terms
+
+_SINGLE = frozenset({(), (1,), (1, 1), (1, 1, 1), (1, 1, 1, 1)})
+"""The shapes of a single number."""
 
 _UNIT = UNIT_ROUNDOFF["float32"]
 """One rounding to float32, the narrowest type in which exporters write such numbers."""
@@ -95,3 +99,25 @@ _FORMS: Mapping[str, _Form] = {
 def rounded(number: float) -> float:
     """The number as float32 holds it."""
     return float(np.float32(number))
+
+
+def single_numbers(
+    graph: Graph,
+    values: Mapping[str, Array],
+    without: frozenset[tuple[str, str]] = frozenset(),
+) -> Iterator[float]:
+    """The single numbers that a graph states, but for these attributes of these operators."""
+    nodes = [(node, inner) for inner in inner_graphs(graph) for node in inner.nodes]
+    for node, inner in nodes:
+        if all(name in values for name in node.outputs if name):
+            continue
+        for name, each in node.attributes.items():
+            if isinstance(each, float) and (node.native_op, name) not in without:
+                yield rounded(each)
+        for name in node.inputs:
+            constant = inner.constants.get(name) or graph.constants.get(name)
+            value = values.get(name)
+            if value is not None and value.size == 1 and value.dtype.kind == "f":
+                yield rounded(float(value.reshape(())))
+            elif constant is not None and "float" in constant.dtype:
+                yield from map(float, (constant.values or ()) if constant.shape in _SINGLE else ())

@@ -26,6 +26,7 @@ from isomorph.proof.term import (
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
+    from isomorph.kernels.rearrangement import Rearrangement
 
 
 _REARRANGING = frozenset({"transpose", "reshape", "slice", "expand"})
@@ -42,6 +43,8 @@ class MovedTerms:
     """Terms that are proven equal to an earlier one, by id."""
     vanishing: bool = False
     """Whether weights of a softmax that no type of numbers holds were taken for zero."""
+    defined: set[int] = field(default_factory=set)
+    """Terms that compute no constant outside the domain of a function, by id."""
     masks: set[str] = field(default_factory=set)
     """What hides scores of a softmax from all weights, on either side."""
     weights: set[int] = field(default_factory=set)
@@ -206,6 +209,14 @@ class MovedTerms:
         if x.op == "reshape":
             x = x.inputs[0]
         return self.known(x) if same(sizes, x.shape) else self.make("reshape", (x,), sizes, x.dtype)
+
+    def rearranged(self, x: Term, rule: Callable[..., Rearrangement], *options: Any) -> Term:  # noqa: ANN401
+        """The elements in the places that a rule gives them for the shape of the tensor."""
+        try:
+            to = rule(x.shape, *options)
+        except ValueError as unfit:
+            raise NoMeaningError(str(unfit)) from None
+        return self.reshape(self.transpose(self.reshape(x, to.parted), to.order), to.joined)
 
     def slice(self, x: Term, axis: int, start: int, count: int, step: int = 1) -> Term:
         """``count`` elements of one axis, from ``start`` on, at every ``step``."""

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.kernels.windows import every_window
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -36,7 +38,7 @@ def moved(term: Term, arrays: Sequence[Array]) -> Array:
         case "take":
             return np.asarray(np.take(x, term.data, attrs[0]))
         case "windows":
-            return windows(x, *attrs)
+            return every_window(x, *attrs)
         case "spread":
             return _spread(term, x)
         case "retype":
@@ -45,19 +47,6 @@ def moved(term: Term, arrays: Sequence[Array]) -> Array:
             return np.asarray(np.where(term.data, x, arrays[1]))
         case _:
             raise AssertionError(term.op)
-
-
-def windows(
-    x: Array, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
-) -> Array:
-    """The windows of the last axes: [.., places.., kernel..]."""
-    spatial = len(kernel)
-    lead = x.ndim - spatial
-    extents = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
-    view = np.lib.stride_tricks.sliding_window_view(x, extents, tuple(range(lead, x.ndim)))
-    places = tuple(slice(None, None, step) for step in strides)
-    inside = tuple(slice(None, None, step) for step in dilations)
-    return view[(slice(None),) * lead + places + inside]
 
 
 def _spread(term: Term, x: Array) -> Array:

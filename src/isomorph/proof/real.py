@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.kernels.erf import erf
-from isomorph.proof.movement import moved, windows
+from isomorph.kernels.windows import every_window
+from isomorph.proof.movement import moved
 from isomorph.proof.term import MOVES, WHOLE_IN_FLOAT32, NoMeaningError, unknown_terms
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def _rows(term: Term, x: Array) -> Array:
 def _convolution(term: Term, x: Array, w: Array) -> Array:
     strides, dilations, groups = term.attrs
     spatial = x.ndim - 2
-    view = windows(x, w.shape[2:], strides, dilations)
+    view = every_window(x, w.shape[2:], strides, dilations)
     channels, outputs = x.shape[1] // groups, w.shape[0] // groups
     inside = tuple(range(2 + spatial, 2 + 2 * spatial))
     parts = []

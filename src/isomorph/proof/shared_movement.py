@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from isomorph.kernels.strided_slice import StridedSlice
 from isomorph.proof import spelled_movement as move
 from isomorph.proof import spelled_windows as windows
 from isomorph.proof.spelled_resize import repeated_along, resize_bilinear
@@ -91,8 +92,8 @@ def strided_slice(call: Call) -> Sequence[Term]:
     words = {"begins": "begin", "ends": "end", "ellipsis": "ellipsis", "news": "new_axis",
              "shrinks": "shrink_axis"}  # fmt: skip
     masks = {key: int(call.needs(f"{word}_mask")) for key, word in words.items()}
-    cut = move.StridedSlice(begin=call.ints(1), end=call.ints(2), strides=call.ints(3), **masks)
-    return (cut.of(call.terms, call.x()),)
+    by = StridedSlice(begin=call.ints(1), end=call.ints(2), strides=call.ints(3), **masks)
+    return (move.strided(call.terms, call.x(), by),)
 
 
 def pad(call: Call) -> Sequence[Term]:

@@ -14,7 +14,15 @@ from isomorph.proof.calls import Call
 from isomorph.proof.real import evaluated
 from isomorph.proof.sizes import any_size
 from isomorph.proof.static_expressions import as_expressions
-from isomorph.proof.term import FLOATS, NoMeaningError, Term, all_finite, is_partial, refuse_nan
+from isomorph.proof.term import (
+    FLOATS,
+    NoMeaningError,
+    Term,
+    all_finite,
+    is_partial,
+    refuse_nan,
+    unknown_terms,
+)
 from isomorph.proof.terms import Terms
 
 if TYPE_CHECKING:
@@ -244,9 +252,13 @@ class Side:
         if unread:
             raise NoMeaningError(f"attribute {min(unread)} is not understood")
         _check(node, made, graph)
-        for term in self.terms.all[first:]:
-            if term.static and is_partial(term):
-                _require_defined(term)
+        # A refused node may have made some of these terms before: each is examined until it passes.
+        defined = self.terms.defined
+        for term in (*self.terms.all[first:], *made):
+            for each in unknown_terms(term, defined):
+                if each.static and is_partial(each):
+                    _require_defined(each)
+                defined.add(each.id)
         return made
 
     def _settle(self, node: Node) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.proof.sizes import Size, UndecidedSizeError
-from isomorph.proof.term import FLOATS, STATED
+from isomorph.proof.term import STATED
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -21,6 +21,9 @@ def _divided(a: Any, b: Any) -> Any:  # noqa: ANN401
         raise UndecidedSizeError(f"{a} is divided by {b}")
     return a // b
 
+
+_HOLD_SIZES = frozenset({"int32", "int64", "float32", "float64"})
+"""Types in which a size is a number like any other. Halves are too short for one above 2048."""
 
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "int add": lambda a, b: a + b, "int sub": lambda a, b: a - b, "int mul": lambda a, b: a * b,
@@ -36,8 +39,8 @@ def of_sizes(name: str, arguments: Sequence[Term], dtype: str) -> Array | None:
         return None
     given = [np.asarray(each.value(), object) for each in arguments]
     if name == "cast":
-        plain = dtype in FLOATS or dtype in ("int32", "int64")
-        return given[0] if plain and arguments[0].dtype in ("int32", "int64") else None
+        plain = arguments[0].dtype in ("int32", "int64")
+        return given[0] if plain and dtype in _HOLD_SIZES else None
     if name not in _FUNCTIONS or any(each.is_float for each in arguments):
         return None
     function = np.frompyfunc(_FUNCTIONS[name], len(given), 1)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from isomorph.kernels import rearrangement
 from isomorph.proof.sizes import kept_places, whole
 from isomorph.proof.term import NoMeaningError, Term
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
+    from isomorph.kernels.strided_slice import StridedSlice
     from isomorph.proof.terms import Terms
 
 Reflection = Literal["reflect", "symmetric"]
@@ -131,78 +131,45 @@ def part(t: Terms, x: Term, begin: Sequence[int], size: Sequence[int]) -> Term:
     return x
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StridedSlice:
-    """TensorFlow's slice: bit k of a mask is about entry k of the bounds.
-
-    ``begins`` and ``ends`` ignore a bound, ``ellipsis`` stands for all axes that have no entry,
-    ``news`` makes an axis of size 1, and ``shrinks`` takes one element and drops the axis.
-    """
-
-    begin: Sequence[int]
-    end: Sequence[int]
-    strides: Sequence[int]
-    begins: int = 0
-    ends: int = 0
-    ellipsis: int = 0
-    news: int = 0
-    shrinks: int = 0
-
-    def of(self, t: Terms, x: Term) -> Term:
-        """The slice of a tensor."""
-        count = len(self.begin)
-        if len(self.end) != count or len(self.strides) != count or self.ellipsis.bit_count() > 1:
-            raise NoMeaningError("bounds that do not fit")
-        axis = 0
-        shape: list[int] = []
-        explicit = sum(not (self.news | self.ellipsis) >> at & 1 for at in range(count))
-        for at in range(count):
-            if self.ellipsis >> at & 1:
-                whole = x.rank - explicit
-                shape += x.shape[axis : axis + whole]
-                axis += whole
-            elif self.news >> at & 1:
-                shape.append(1)
-            else:
-                x, kept = self._along(t, x, axis, at)
-                shape += [] if kept is None else [kept]
-                axis += 1
-        return t.reshape(x, (*shape, *x.shape[axis:]))
-
-    def _along(self, t: Terms, x: Term, axis: int, at: int) -> tuple[Term, int | None]:
-        """One axis of the slice, and its size, or None where it is dropped."""
-        size, step = x.shape[t.axis(x, axis)], self.strides[at]
-        if self.shrinks >> at & 1:
-            place = self.begin[at] + (size if self.begin[at] < 0 else 0)
-            if step < 1 or self.begins >> at & 1 or not 0 <= place < size:
-                raise NoMeaningError("an element beyond its axis")
-            return t.slice(x, axis, place, 1), None
-        if not step:
-            raise NoMeaningError("a step of zero")
-        first = None if self.begins >> at & 1 else self.begin[at]
-        last = None if self.ends >> at & 1 else self.end[at]
-        place, count = kept_places(size, first, last, step)
-        return t.slice(x, axis, place, count, step), count
+def strided(t: Terms, x: Term, by: StridedSlice) -> Term:
+    """The slice by bounds, steps and masks."""
+    count = len(by.begin)
+    entries = sum(not (by.news | by.ellipsis) >> at & 1 for at in range(count))
+    if not len(by.end) == len(by.strides) == count or entries > x.rank:
+        raise NoMeaningError("bounds that do not fit")
+    if by.ellipsis.bit_count() > 1 or not all(by.strides):
+        raise NoMeaningError("bounds that do not fit")
+    single = by.shrinks & ~(by.news | by.ellipsis)
+    if any(single >> at & 1 and (by.strides[at] < 1 or by.begins >> at & 1) for at in range(count)):
+        raise NoMeaningError("an element beyond its axis")
+    axis = 0
+    shape: list[int] = []
+    for cut in by.cuts(x.shape):
+        if cut is None:
+            shape.append(1)
+            continue
+        size = x.shape[axis]
+        if isinstance(cut, slice):
+            step = 1 if cut.step is None else cut.step
+            first, kept = kept_places(size, cut.start, cut.stop, step)
+            x = t.slice(x, axis, first, kept, step)
+            shape.append(kept)
+        elif 0 <= cut < size:
+            x = t.slice(x, axis, cut, 1)
+        else:
+            raise NoMeaningError("an element beyond its axis")
+        axis += 1
+    return t.reshape(x, shape)
 
 
 def depth_to_space(t: Terms, x: Term, block: int) -> Term:
     """Blocks of channels, which stand last, become blocks of pixels."""
-    n, h, w, c = x.shape
-    if block < 1 or c % (block * block):
-        raise NoMeaningError("blocks that do not fit")
-    y = t.reshape(x, (n, h, w, block, block, c // (block * block)))
-    y = t.transpose(y, (0, 1, 3, 2, 4, 5))
-    return t.reshape(y, (n, h * block, w * block, c // (block * block)))
+    return t.rearranged(x, rearrangement.last_depth_to_space, block)
 
 
 def space_to_depth(t: Terms, x: Term, block: int) -> Term:
     """Blocks of pixels become blocks of channels, which stand last."""
-    n, h, w, c = x.shape
-    if block < 1 or h % block or w % block:
-        raise NoMeaningError("blocks that do not fit")
-    y = t.reshape(x, (n, h // block, block, w // block, block, c))
-    y = t.transpose(y, (0, 1, 3, 2, 4, 5))
-    return t.reshape(y, (n, h // block, w // block, c * block * block))
+    return t.rearranged(x, rearrangement.last_space_to_depth, block)
 
 
 def space_to_batch(t: Terms, x: Term, block: Sequence[int], widths: Array) -> Term:
@@ -211,31 +178,15 @@ def space_to_batch(t: Terms, x: Term, block: Sequence[int], widths: Array) -> Te
     rest = x.rank - 1 - rank
     edges = np.asarray(widths, np.int64).reshape(-1, 2)
     x = bordered(t, x, np.concatenate([[[0, 0]], edges, np.zeros((rest, 2), np.int64)]), None)
-    if min(block) < 1 or any(n % b for n, b in zip(x.shape[1 : 1 + rank], block, strict=True)):
-        raise NoMeaningError("blocks that do not fit")
-    cells = [n // b for n, b in zip(x.shape[1 : 1 + rank], block, strict=True)]
-    pairs = [each for pair in zip(cells, block, strict=True) for each in pair]
-    y = t.reshape(x, (x.shape[0], *pairs, *x.shape[1 + rank :]))
-    inner, outer = range(2, 2 + 2 * rank, 2), range(1, 1 + 2 * rank, 2)
-    y = t.transpose(y, (*inner, 0, *outer, *range(1 + 2 * rank, y.rank)))
-    return t.reshape(y, (math.prod(block) * x.shape[0], *cells, *x.shape[1 + rank :]))
+    return t.rearranged(x, rearrangement.space_to_batch, block)
 
 
 def batch_to_space(t: Terms, x: Term, block: Sequence[int], crops: Array) -> Term:
     """The way back, then cropped."""
-    rank = len(block)
-    if min(block) < 1 or x.shape[0] % math.prod(block):
-        raise NoMeaningError("blocks that do not fit")
-    batch = x.shape[0] // math.prod(block)
-    y = t.reshape(x, (*block, batch, *x.shape[1:]))
-    order = [rank]
-    for axis in range(rank):
-        order += [rank + 1 + axis, axis]
-    y = t.transpose(y, (*order, *range(1 + 2 * rank, y.rank)))
-    whole = [n * b for n, b in zip(x.shape[1 : 1 + rank], block, strict=True)]
-    y = t.reshape(y, (batch, *whole, *x.shape[1 + rank :]))
+    y = t.rearranged(x, rearrangement.batch_to_space, block)
     for axis, (low, high) in enumerate(np.asarray(crops, np.int64).reshape(-1, 2)):
         if min(low, high) < 0:
             raise NoMeaningError("crops that do not fit")
-        y = t.slice(y, 1 + axis, int(low), whole[axis] - int(low) - int(high))
+        kept = y.shape[1 + axis] - int(low) - int(high)
+        y = t.slice(y, 1 + axis, int(low), kept)
     return y

@@ -27,6 +27,8 @@ def linear_along(t: Terms, x: Term, axis: int, size: int, *, scale: Fraction, ce
     axis, old = t.axis(x, axis), x.shape[axis]
     if size == old and scale == 1:
         return x
+    if size == old:
+        raise NoMeaningError("a ratio that changes no size, by which some runtimes do nothing")
     if size < 1 or old < 1 or scale <= 0:
         raise NoMeaningError("a size of zero")
     if centers == "align_corners" and scale * old != size:

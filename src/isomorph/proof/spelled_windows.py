@@ -8,25 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.proof.movement import windows
+from isomorph.kernels.kept_elements import same_border
+from isomorph.kernels.windows import every_window
 from isomorph.proof.spelling import along_channels
 from isomorph.proof.term import FLOATS, NoMeaningError, Term
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.proof.terms import Terms
-
-
-def same_border(
-    sizes: Sequence[int], kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
-) -> tuple[list[int], list[int]]:
-    """The border with which a window at every stride covers each axis; an odd one goes behind."""
-    before, after = [], []
-    for size, k, s, d in zip(sizes, kernel, strides, dilations, strict=True):
-        whole = max((math.ceil(size / s) - 1) * s + (k - 1) * d + 1 - size, 0)
-        before.append(whole // 2)
-        after.append(whole - whole // 2)
-    return before, after
 
 
 def stated_border(
@@ -184,7 +173,7 @@ def _outside(
     lead = x.rank - len(kernel)
     inside = np.ones((1,) * lead + x.shape[lead:], bool)
     widths = [(0, 0)] * lead + list(zip(before, after, strict=True))
-    return ~windows(np.pad(inside, widths), kernel, strides, dilations)
+    return ~every_window(np.pad(inside, widths), kernel, strides, dilations)
 
 
 def counted(
@@ -200,7 +189,7 @@ def counted(
     spatial = len(kernel)
     sizes = zip(x.shape[x.rank - spatial :], before, after, strict=True)
     inside = np.pad(np.ones([sum(each) for each in sizes]), [(0, extra) for extra in beyond])
-    seen = windows(inside, kernel, strides, (1,) * spatial)
+    seen = every_window(inside, kernel, strides, (1,) * spatial)
     found = seen.sum(axis=tuple(range(spatial, 2 * spatial)))
     return np.asarray(found.reshape((1,) * (x.rank - spatial) + found.shape))
 

@@ -5,7 +5,7 @@ import pytest
 
 from isomorph.core.digest import constant_of
 from isomorph.proof import explanations
-from isomorph.proof.explanations import explain
+from isomorph.proof.explanations import explain, structure
 from isomorph.proof.own_numbers import OwnNumbers
 from isomorph.proof.spelling import sqrt
 from isomorph.proof.terms import Terms
@@ -85,3 +85,41 @@ def test_what_is_large_is_computed_again_where_it_is_needed(terms, monkeypatch, 
     assert found["w"].op == "mul"
     assert found["turned"] is terms.transpose(halved, (1, 0))
     assert "other" not in found
+
+
+def test_a_further_proof_takes_what_an_earlier_one_found():
+    def of_new_terms(earlier, **arrays):
+        terms = Terms()
+        root = sqrt(terms, terms.constant(VARIANCE, "float32"))
+        terms.mul(terms.constant(W, "float32"), terms.reshape(terms.inverse(root), (6, 1)))
+        constants = {name: constant_of(name, array) for name, array in arrays.items()}
+        reads: list[str] = []
+
+        def read(name):
+            reads.append(name)
+            return arrays[name]
+
+        found, listed = explain(terms, OwnNumbers(constants, read), frozenset(), earlier)
+        return found, [each.relative for each in listed], reads
+
+    folded = (W / np.sqrt(VARIANCE)[:, None]).astype(np.float32)
+    earlier: dict = {}
+    first, relative, read = of_new_terms(earlier, w=folded, v=W + 1)
+    assert set(read) == {"w", "v"}
+    assert earlier.keys() == {"w", "v"}
+    assert earlier["v"] is None
+    again, same_relative, nothing = of_new_terms(earlier, w=folded, v=W + 1)
+    assert nothing == []
+    assert (again.keys(), same_relative) == (first.keys(), relative) == ({"w"}, relative)
+
+
+def test_the_structure_of_an_expression_holds_its_constants():
+    terms, known = Terms(), {}
+    one, other = (terms.constant(array, "float32") for array in (W, W + 1))
+    half = terms.number(0.5, "float32")
+    structures = {structure(terms.mul(each, half), known) for each in (one, other)}
+    assert len(structures) == 2
+    again = Terms()
+    assert structure(again.mul(again.constant(W, "float32"), again.number(0.5, "float32")), {}) in (
+        structures
+    )

@@ -230,6 +230,13 @@ def _power(call: Call) -> Sequence[Term]:
     return (spell.power(t, x, exponent),)
 
 
+def _prelu(call: Call) -> Sequence[Term]:
+    """Older operator sets have a slope for each channel, wherever its axis is."""
+    if call.opset.get("", 1) < 7 and math.prod(call.x(1).shape) != 1:
+        raise NoMeaningError("a slope for each channel of an older operator set")
+    return prelu(call)
+
+
 def _hard_sigmoid(call: Call, x: Term) -> Term:
     slope, offset = _number(call, "alpha", 0.2, x.dtype), _number(call, "beta", 0.5, x.dtype)
     return spell.hard_sigmoid(call.terms, x, slope, offset)
@@ -285,7 +292,7 @@ SPELLED: dict[str, Meaning] = {
         lambda call, x: spell.leaky_relu(call.terms, x, _number(call, "alpha", 0.01, x.dtype))
     ),
     "Elu": one(lambda call, x: spell.elu(call.terms, x, float(call.attr("alpha", 1.0)))),
-    "PRelu": prelu,
+    "PRelu": _prelu,
     "Gelu": _gelu,
     "Pow": _power,
     "Max": _many("maximum"),

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.kernels import rearrangement
+from isomorph.kernels.kept_elements import kept_slice, part_sizes
 from isomorph.proof import spelled_movement as move
-from isomorph.proof.sizes import broadcast_shapes, kept_places, same_size
+from isomorph.proof.sizes import any_size, broadcast_shapes, kept_places, same_size
 from isomorph.proof.spelled_resize import linear_along, repeated_along
 from isomorph.proof.term import NoMeaningError, Term
 
@@ -78,19 +80,20 @@ def _slice(call: Call) -> Sequence[Term]:
     found = x
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
         place = t.axis(x, int(axis))
-        if step < 0:
-            kept = _backwards(x.shape[place], start, end, step)
-            found = t.slice(found, place, kept[0] if kept else 0, len(kept), step)
+        size = x.shape[place]
+        if step < 0 and end >= _NO_END:
+            raise NoMeaningError("a slice from the back with an end that runtimes read differently")
+        if any_size((size, start, end)):
+            first, count = kept_places(size, start, end, step)
         else:
-            found = t.slice(found, place, *kept_places(x.shape[place], start, end, step), step)
+            kept = range(size)[kept_slice(start, end, step, size)]
+            first, count = (kept[0] if kept else 0), len(kept)
+        found = t.slice(found, place, first, count, step)
     return (found,)
 
 
-def _backwards(size: int, start: int, end: int, step: int) -> range:
-    """A slice from the back: bounds are clamped to -1…size-1 behind counting from the end."""
-    first = start + size if start < 0 else start
-    last = end + size if end < 0 else end
-    return range(max(0, min(size - 1, first)), max(-1, min(size - 1, last)), step)
+_NO_END = int(np.iinfo(np.int32).max)
+"""From here on an end stands for that of the axis; from the back, some runtimes take the front."""
 
 
 def _split(call: Call) -> Sequence[Term]:
@@ -103,8 +106,7 @@ def _split(call: Call) -> Sequence[Term]:
     if call.count > 1 and call.optional(1) is not None:
         sizes = call.ints(1)
     if not sizes:
-        whole = math.ceil(x.shape[axis] / count)
-        sizes = [whole] * (count - 1) + [x.shape[axis] - whole * (count - 1)]
+        sizes = part_sizes(x.shape[axis], count)
     if len(sizes) != count or min(sizes) < 0:
         raise NoMeaningError("parts that do not add up")
     return move.parts(t, x, axis, sizes)
@@ -162,26 +164,17 @@ def _pad(call: Call) -> Sequence[Term]:
 
 def _depth_to_space(call: Call) -> Sequence[Term]:
     call.only(1)
-    t, x, block = call.terms, call.x(), int(call.needs("blocksize"))
-    n, c, h, w = x.shape
-    depth = c // (block * block)
-    if call.attr("mode", "DCR") == "DCR":
-        y = t.reshape(x, (n, block, block, depth, h, w))
-        y = t.transpose(y, (0, 3, 4, 1, 5, 2))
-    else:
-        y = t.reshape(x, (n, depth, block, block, h, w))
-        y = t.transpose(y, (0, 1, 4, 2, 5, 3))
-    return (t.reshape(y, (n, depth, h * block, w * block)),)
+    block, mode = int(call.needs("blocksize")), call.attr("mode", "DCR")
+    if mode not in ("DCR", "CRD"):
+        raise NoMeaningError(f"blocks of mode {mode}")
+    return (call.terms.rearranged(call.x(), rearrangement.depth_to_space, block, mode),)
 
 
 def _space_to_depth(call: Call) -> Sequence[Term]:
     call.only(1)
-    t, x, block = call.terms, call.x(), int(call.needs("blocksize"))
     call.refuse("mode", "DCR")
-    n, c, h, w = x.shape
-    y = t.reshape(x, (n, c, h // block, block, w // block, block))
-    y = t.transpose(y, (0, 3, 5, 1, 2, 4))
-    return (t.reshape(y, (n, c * block * block, h // block, w // block)),)
+    block = int(call.needs("blocksize"))
+    return (call.terms.rearranged(call.x(), rearrangement.space_to_depth, block),)
 
 
 def _trilu(call: Call) -> Sequence[Term]:

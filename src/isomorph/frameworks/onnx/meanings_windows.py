@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from isomorph.kernels.kept_elements import same_border
 from isomorph.proof import spelled_windows as spell
 from isomorph.proof import spelling
 from isomorph.proof.term import NoMeaningError, Term
@@ -30,7 +31,7 @@ def _borders(
     if mode == "VALID":
         return [0] * spatial, [0] * spatial
     if mode in ("SAME_UPPER", "SAME_LOWER"):
-        low, high = spell.same_border(x.shape[2:], kernel, strides, dilations)
+        low, high = same_border(x.shape[2:], kernel, strides, dilations)
         before, after = (low, high) if mode == "SAME_UPPER" else (high, low)
         return before, after
     if mode != "NOTSET":
@@ -86,6 +87,8 @@ def _pool(call: Call) -> tuple[dict[str, list[int]], list[int]]:
     if x.rank != spatial + 2:
         raise NoMeaningError("a window that does not fit")
     strides, dilations = (_sizes(call, name, spatial) for name in ("strides", "dilations"))
+    if call.attr("auto_pad", "NOTSET") != "NOTSET" and max(dilations) > 1:
+        raise NoMeaningError("a border of a dilated window, which runtimes derive differently")
     before, after = _borders(call, x, kernel, strides, dilations)
     beyond = [0] * spatial
     if call.attr("ceil_mode", 0):

@@ -12,6 +12,7 @@ import torch
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from isomorph.core.model import Source
+from isomorph.frameworks.pytorch.idle_dropout import without_idle_dropout
 from isomorph.frameworks.pytorch.in_place_ops import mutates
 from isomorph.frameworks.pytorch.program import Body, Program, Ref, Spec, Step, packet_name
 from isomorph.frameworks.pytorch.recurrent_stacks import unstacked
@@ -30,7 +31,7 @@ def read_exported(exported: Any) -> Program:  # noqa: ANN401
     """
     if mutates(exported.graph_module):
         with quietly():
-            exported = exported.run_decompositions({})
+            exported = without_idle_dropout(exported).run_decompositions({})
     signature = exported.graph_signature
     constants: dict[str, Any] = {}
     origins: dict[str, str] = {}

@@ -14,6 +14,7 @@ from isomorph.frameworks.pytorch.meanings_arguments import (
     whole_number,
     whole_numbers,
 )
+from isomorph.kernels import rearrangement
 from isomorph.proof.sizes import kept_places
 from isomorph.proof.term import NoMeaningError, Term
 
@@ -235,10 +236,14 @@ def _constant_pad(call: Call) -> Sequence[Term]:
 
 def _pixel_shuffle(call: Call) -> Sequence[Term]:
     call.only(1)
-    t, x, r = call.terms, call.x(), whole_number(call, "upscale_factor")
-    n, c, h, w = x.shape
-    y = t.transpose(t.reshape(x, (n, c // (r * r), r, r, h, w)), (0, 1, 4, 2, 5, 3))
-    return (t.reshape(y, (n, c // (r * r), h * r, w * r)),)
+    factor = whole_number(call, "upscale_factor")
+    if call.x().rank != _IMAGE:
+        raise NoMeaningError("a tensor without a batch")
+    return (call.terms.rearranged(call.x(), rearrangement.depth_to_space, factor, "CRD"),)
+
+
+_IMAGE = 4
+"""The axes of a batch of images."""
 
 
 MOVEMENT: dict[str, Meaning] = {

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from isomorph.kernels import rearrangement
 from isomorph.kernels.executorch.arithmetic import edge, onnx, pair, stated
 from isomorph.oracle.call import Call
 from isomorph.oracle.dtypes import is_float, numpy_dtype
@@ -81,14 +82,11 @@ def resize(call: Call, x: Array) -> Any:  # noqa: ANN401
 @edge("pixel_shuffle", "pixel_unshuffle")
 def pixel_shuffle(call: Call, x: Array) -> Array:
     """Blocks of channels become blocks of pixels, or the other way round."""
-    lead, (c, h, w) = x.shape[:-3], x.shape[-3:]
     if call.op == "pixel_shuffle":
-        r = int(call.attributes["upscale_factor"])
-        y = x.reshape(-1, c // r**2, r, r, h, w).transpose(0, 1, 4, 2, 5, 3)
-        return y.reshape(*lead, c // r**2, h * r, w * r)
-    r = int(call.attributes["downscale_factor"])
-    y = x.reshape(-1, c, h // r, r, w // r, r).transpose(0, 1, 3, 5, 2, 4)
-    return y.reshape(*lead, c * r**2, h // r, w // r)
+        factor = int(call.attributes["upscale_factor"])
+        return rearrangement.depth_to_space(x.shape, factor, "CRD").of(x)
+    factor = int(call.attributes["downscale_factor"])
+    return rearrangement.space_to_depth(x.shape, factor, "CRD").of(x)
 
 
 @edge("cat")

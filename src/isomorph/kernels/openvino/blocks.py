@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from isomorph.kernels import rearrangement
 from isomorph.kernels.openvino.layers import OPENVINO, declared_type, numbers
 from isomorph.kernels.registry import kernel
 from isomorph.oracle.call import Call
@@ -34,11 +35,7 @@ def shuffle_channels(call: Call, x: Array) -> Array:
 def batch_to_space(call: Call, x: Array, block: Array, begin: Array, end: Array) -> Array:
     """Elements of the batch become the numbers of each block; then the borders are cut."""
     sizes = numbers(block)[1:]
-    batch, count = x.shape[0] // math.prod(sizes), len(sizes)
-    parts = x.reshape(*sizes, batch, *x.shape[1:])
-    order = [count] + [axis for k in range(count) for axis in (count + 1 + k, k)]
-    grown = (n * size for n, size in zip(x.shape[1:], sizes, strict=True))
-    y = parts.transpose(order).reshape(batch, *grown)
+    y = rearrangement.batch_to_space(x.shape, sizes).of(x)
     low, high = numbers(begin), numbers(end)
     cuts = (slice(a, n - b) for a, b, n in zip(low, high, y.shape, strict=True))
     return np.asarray(y[tuple(cuts)])
@@ -48,12 +45,7 @@ def batch_to_space(call: Call, x: Array, block: Array, begin: Array, end: Array)
 def space_to_batch(call: Call, x: Array, block: Array, begin: Array, end: Array) -> Array:
     """Padded with zeros; then the numbers of each block become elements of the batch."""
     y = np.pad(x, list(zip(numbers(begin), numbers(end), strict=True)))
-    sizes = numbers(block)[1:]
-    pairs = [(n // size, size) for n, size in zip(y.shape[1:], sizes, strict=True)]
-    parts = y.reshape(y.shape[0], *(n for pair in pairs for n in pair))
-    order = [*range(2, parts.ndim, 2), 0, *range(1, parts.ndim, 2)]
-    counts = (count for count, _ in pairs)
-    return parts.transpose(order).reshape(y.shape[0] * math.prod(sizes), *counts)
+    return rearrangement.space_to_batch(y.shape, numbers(block)[1:]).of(y)
 
 
 @kernel("SliceScatter", domain=OPENVINO)

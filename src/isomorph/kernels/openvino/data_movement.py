@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from isomorph.kernels.openvino.layers import OPENVINO, declared_type, numbers, onnx
 from isomorph.kernels.registry import kernel
+from isomorph.kernels.strided_slice import StridedSlice
 from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
 
@@ -58,29 +59,19 @@ def cut(  # noqa: PLR0917
 @kernel("StridedSlice", domain=OPENVINO)
 def strided(call: Call, x: Array, begin: Array, end: Array, stride: Array | None = None) -> Array:
     """Bounds per axis, which masks replace: the whole axis, a new one, one that goes."""
-    first, last = numbers(begin), numbers(end)
-    steps = numbers(stride) or (1,) * len(first)
-    masks = {name: call.attributes[f"{name}_mask"] for name in
-             ("begin", "end", "new_axis", "shrink_axis", "ellipsis")}  # fmt: skip
+    first = numbers(begin)
+    words = {"begins": "begin", "ends": "end", "news": "new_axis", "shrinks": "shrink_axis",
+             "ellipsis": "ellipsis"}  # fmt: skip
+    masks = {key: _bits(call.attributes[f"{word}_mask"]) for key, word in words.items()}
+    rule = StridedSlice(
+        begin=first, end=numbers(end), strides=numbers(stride) or (1,) * len(first), **masks
+    )
+    return np.asarray(x[tuple(rule.cuts(x.shape))])
 
-    def masked(name: str, place: int) -> bool:
-        return place < len(masks[name]) and bool(masks[name][place])
 
-    cuts: list[Any] = []
-    for place, (low, high, step) in enumerate(zip(first, last, steps, strict=True)):
-        if masked("ellipsis", place):
-            cuts.append(Ellipsis)
-        elif masked("new_axis", place):
-            cuts.append(np.newaxis)
-        elif masked("shrink_axis", place):
-            cuts.append(low)
-        else:
-            bounds = (
-                None if masked("begin", place) else low,
-                None if masked("end", place) else high,
-            )
-            cuts.append(slice(*bounds, step))
-    return np.asarray(x[tuple(cuts)])
+def _bits(mask: Sequence[int]) -> int:
+    """A list of flags as bits."""
+    return sum(1 << place for place, flag in enumerate(mask) if flag)
 
 
 @kernel("Broadcast", domain=OPENVINO)

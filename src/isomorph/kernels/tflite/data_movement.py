@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
+from isomorph.kernels import rearrangement as blocks
 from isomorph.kernels.data_movement import integers
 from isomorph.kernels.registry import kernel, standard
 from isomorph.kernels.tflite.activations import TFLITE, fused
-from isomorph.kernels.tflite.convolution import channels_first, channels_last
 from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
 
@@ -125,10 +123,10 @@ def reverse_sequence(call: Call, x: Array, lengths: Array) -> Array:
 @kernel("SPACE_TO_DEPTH", "DEPTH_TO_SPACE", domain=TFLITE)
 def space_and_depth(call: Call, x: Array) -> Array:
     """Blocks of pixels become blocks of channels, or the other way round."""
-    op = "SpaceToDepth" if call.op == "SPACE_TO_DEPTH" else "DepthToSpace"
     size = int(call.attributes["block_size"])
-    y = standard(call, op, channels_first(x), version=13, blocksize=size, mode="DCR")
-    return channels_last(np.asarray(y))
+    to_depth = call.op == "SPACE_TO_DEPTH"
+    rule = blocks.last_space_to_depth if to_depth else blocks.last_depth_to_space
+    return rule(x.shape, size).of(x)
 
 
 @kernel("SPACE_TO_BATCH_ND", domain=TFLITE)
@@ -137,32 +135,17 @@ def space_to_batch(call: Call, x: Array, block: Array, widths: Array) -> Array:
     sizes = integers(block)
     rank = len(sizes)
     x = np.pad(x, [(0, 0), *_pairs(widths), *[(0, 0)] * (x.ndim - 1 - rank)])
-    rest = x.shape[1 + rank :]
-    cells = [size // step for size, step in zip(x.shape[1 : 1 + rank], sizes, strict=True)]
-    pairs = [part for pair in zip(cells, sizes, strict=True) for part in pair]
-    split_up = x.reshape(x.shape[0], *pairs, *rest)
-    inner, outer = range(2, 2 + 2 * rank, 2), range(1, 1 + 2 * rank, 2)
-    moved = split_up.transpose(*inner, 0, *outer, *range(1 + 2 * rank, split_up.ndim))
-    return moved.reshape(math.prod(sizes) * x.shape[0], *cells, *rest)
+    return blocks.space_to_batch(x.shape, sizes).of(x)
 
 
 @kernel("BATCH_TO_SPACE_ND", domain=TFLITE)
 def batch_to_space(call: Call, x: Array, block: Array, crops: Array) -> Array:
     """The way back, then cropped."""
     sizes = integers(block)
-    rank = len(sizes)
-    batch = x.shape[0] // math.prod(sizes)
-    rest = x.shape[1 + rank :]
-    split_up = x.reshape(*sizes, batch, *x.shape[1:])
-    order = [rank]
-    for axis in range(rank):
-        order += [rank + 1 + axis, axis]
-    order += range(1 + 2 * rank, split_up.ndim)
-    whole = [size * step for size, step in zip(x.shape[1 : 1 + rank], sizes, strict=True)]
-    y = split_up.transpose(order).reshape(batch, *whole, *rest)
+    y = blocks.batch_to_space(x.shape, sizes).of(x)
     cuts = [
         slice(before, size - after)
-        for (before, after), size in zip(_pairs(crops), whole, strict=True)
+        for (before, after), size in zip(_pairs(crops), y.shape[1:], strict=False)
     ]
     return y[(slice(None), *cuts)]
 

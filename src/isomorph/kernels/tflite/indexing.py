@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from isomorph.kernels.data_movement import integers
 from isomorph.kernels.registry import kernel, standard
+from isomorph.kernels.strided_slice import StridedSlice
 from isomorph.kernels.tflite.activations import TFLITE
 from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
@@ -16,36 +15,21 @@ from isomorph.oracle.noise import Array
 @kernel("STRIDED_SLICE", domain=TFLITE)
 def strided_slice(call: Call, x: Array, begin: Array, end: Array, step: Array) -> Array:
     """A part of each axis; masks open an end, drop or add an axis, or stand for the rest."""
-    masks = {
-        word: int(call.attributes.get(f"{word}_mask", 0))
-        for word in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
-    }
-    starts, ends, strides = integers(begin), integers(end), integers(step)
+    words = {"begins": "begin", "ends": "end", "ellipsis": "ellipsis", "news": "new_axis",
+             "shrinks": "shrink_axis"}  # fmt: skip
+    masks = {key: int(call.attributes.get(f"{word}_mask", 0)) for key, word in words.items()}
+    starts, ends = integers(begin), integers(end)
     if call.attributes.get("offset"):
         ends = tuple(first + length for first, length in zip(starts, ends, strict=True))
-    cuts: list[Any] = []
-    axis = 0
-    for place, first in enumerate(starts):
-        bit = 1 << place
-        if masks["ellipsis"] & bit:
-            cuts.append(Ellipsis)
-            axis = x.ndim - _own_axes(masks, place, len(starts))
-        elif masks["new_axis"] & bit:
-            cuts.append(None)
-        elif masks["shrink_axis"] & bit:
-            cuts.append(min(max(first + (x.shape[axis] if first < 0 else 0), 0), x.shape[axis] - 1))
-            axis += 1
-        else:
-            low = None if masks["begin"] & bit else first
-            high = None if masks["end"] & bit else ends[place]
-            cuts.append(slice(low, high, strides[place]))
-            axis += 1
-    return np.asarray(x[tuple(cuts)])
+    cuts = StridedSlice(begin=starts, end=ends, strides=integers(step), **masks).cuts(x.shape)
+    sizes = iter(x.shape)
+    # An element beyond an axis is the one at its end.
+    inside = [cut if cut is None else _inside(cut, next(sizes)) for cut in cuts]
+    return np.asarray(x[tuple(inside)])
 
 
-def _own_axes(masks: dict[str, int], place: int, count: int) -> int:
-    """How many axes of the input the entries after the ellipsis select from."""
-    return sum(1 for later in range(place + 1, count) if not masks["new_axis"] >> later & 1)
+def _inside(cut: slice | int, size: int) -> slice | int:
+    return min(max(cut, 0), size - 1) if isinstance(cut, int) else cut
 
 
 @kernel("SLICE", domain=TFLITE)

@@ -1,14 +1,10 @@
-"""The arithmetic of one evaluation: real numbers, or real numbers with the noise of rounding.
-
-The executor asks it for every result and every stored constant, so another arithmetic (of a
-finite field, of intervals) needs no executor of its own.
-"""
+"""Real numbers with the noise of rounding, as one draw asks for it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from isomorph.oracle.dtypes import HALVES, is_float
 from isomorph.oracle.noise import NO_NOISE, generator
@@ -24,42 +20,6 @@ if TYPE_CHECKING:
     from isomorph.oracle.noise import Rounding
     from isomorph.oracle.step import Step
     from isomorph.oracle.value import EvalValue
-
-
-class Arithmetic(Protocol):
-    """How results are computed, and what stored numbers stand for."""
-
-    def compute(self, step: Step[Any], call: Call, inputs: Sequence[EvalValue]) -> tuple[Any, ...]:
-        """The results of a node on data."""
-        ...
-
-    def constants(
-        self, step: Step[Any], call: Call, inputs: Sequence[EvalValue], values: list[EvalValue]
-    ) -> list[EvalValue]:
-        """The results of a node among constants, given their ``values`` in declared types."""
-        ...
-
-    def stored(self, name: str, value: EvalValue) -> EvalValue:
-        """What a constant of this name stands for."""
-        ...
-
-
-class RealArithmetic:
-    """Float64, taken for the real numbers."""
-
-    def compute(self, step: Step[Any], call: Call, inputs: Sequence[EvalValue]) -> tuple[Any, ...]:
-        """The results in float64."""
-        return step.compute(call, step.operands(inputs, WIDE, NO_NOISE))
-
-    def constants(
-        self, step: Step[Any], call: Call, inputs: Sequence[EvalValue], values: list[EvalValue]
-    ) -> list[EvalValue]:
-        """The declared values."""
-        return values
-
-    def stored(self, name: str, value: EvalValue) -> EvalValue:
-        """The declared value."""
-        return value
 
 
 class NoisyArithmetic:
@@ -119,8 +79,3 @@ class NoisyArithmetic:
         shifted = any(value.shifted for value in inputs)
         rounds = noise.rounding and not step.exact
         return shifted or rounds or (noise.attributes and step.disturbable)
-
-
-def arithmetic_of(noise: Noise | None, magnitudes: KeptSizes) -> Arithmetic:
-    """That of an evaluation with this noise, or without any."""
-    return RealArithmetic() if noise is None else NoisyArithmetic(noise, magnitudes)
