@@ -190,7 +190,9 @@ def _small_pairs(only: Sequence[str]) -> None:
         print(f"… {row.pair}, {row.tool}: {row.answer.says or row.answer.skipped}", flush=True)
         rows.append(row)
     print(table(every_tool.TITLES, [every_tool.shown(row) for row in rows]))
-    write_json("peers_small", {"rows": [asdict(row) for row in rows]})
+    write_json(
+        "peers_small_part" if only else "peers_small", {"rows": [asdict(row) for row in rows]}
+    )
 
 
 def _network(*, brief: bool) -> Files:

@@ -30,7 +30,6 @@ from rich.text import Text
 DOCS = Path(__file__).parent
 FOLDER = DOCS / "pictures"
 _BLOCK = re.compile(r"^```(\w+) (\S+)\n(.*?)^```$", re.M | re.S)
-_COLUMNS = 100
 _WEB_FONTS = re.compile(r"@font-face \{.*?\}\s*", re.S)
 _FONT = 'ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace'
 
@@ -44,6 +43,7 @@ class Picture:
     commands: tuple[str, ...]
     first: tuple[str, ...] = ()
     lines: int = 24
+    columns: int = 100
 
 
 PICTURES = (
@@ -74,7 +74,7 @@ PICTURES = (
     ),
     Picture(
         name="bisect", page="gallery.md", first=("python onnx_files.py",),
-        commands=("isomorph bisect pad.onnx --over optimizers",),
+        commands=("isomorph bisect pad.onnx --over optimizers",), columns=130,
     ),
     Picture(
         name="environments", page="gallery.md",
@@ -134,13 +134,21 @@ def draw(picture: Picture) -> Path:
             (folder / name).write_text(text, encoding="utf-8")
         for command in picture.first:
             subprocess.run(
-                _words(command), cwd=folder, env=_environment(), check=True, capture_output=True
+                _words(command),
+                cwd=folder,
+                env=_environment(picture.columns),
+                check=True,
+                capture_output=True,
             )
         screen = Console(
-            record=True, width=_COLUMNS, file=StringIO(), force_terminal=True, highlight=False
+            record=True,
+            width=picture.columns,
+            file=StringIO(),
+            force_terminal=True,
+            highlight=False,
         )
         for command in picture.commands:
-            shown = _on_terminal(command, folder).replace(f"{folder}/", "")
+            shown = _on_terminal(command, folder, picture.columns).replace(f"{folder}/", "")
             lines = shown.rstrip().splitlines()
             cut = lines[: picture.lines] + ["…"] * (len(lines) > picture.lines)
             screen.print(Text(f"$ {command}", style="bold"))
@@ -160,20 +168,24 @@ def _words(command: str) -> list[str]:
     return [sys.executable if program == "python" else program, *rest]
 
 
-def _environment() -> dict[str, str]:
-    own = {"COLUMNS": str(_COLUMNS), "TERM": "xterm-256color", "TF_CPP_MIN_LOG_LEVEL": "3"}
+def _environment(columns: int) -> dict[str, str]:
+    own = {"COLUMNS": str(columns), "TERM": "xterm-256color", "TF_CPP_MIN_LOG_LEVEL": "3"}
     return {name: each for name, each in os.environ.items() if name != "NO_COLOR"} | own
 
 
-def _on_terminal(command: str, folder: Path) -> str:
+def _on_terminal(command: str, folder: Path, columns: int) -> str:
     """Its standard output on a terminal, where it has colors; progress is left out."""
-    ours, theirs = pty.openpty()
+    terminal, screen_side = pty.openpty()
     process = subprocess.Popen(
-        _words(command), cwd=folder, env=_environment(), stdout=theirs, stderr=subprocess.DEVNULL
+        _words(command),
+        cwd=folder,
+        env=_environment(columns),
+        stdout=screen_side,
+        stderr=subprocess.DEVNULL,
     )
-    os.close(theirs)
-    text = b"".join(_chunks(ours)).decode("utf-8")
-    os.close(ours)
+    os.close(screen_side)
+    text = b"".join(_chunks(terminal)).decode("utf-8")
+    os.close(terminal)
     process.wait()
     return text.replace("\r\n", "\n")
 

@@ -2,7 +2,7 @@
 
     python benchmarks/peer_tools/make_onnx2tf_pairs.py FOLDER
 
-The fault is one that onnx2tf is told to make (a file of replaced parameters, one of its options):
+The fault is one that onnx2tf makes on request (a file of replaced parameters, one of its options):
 height and width behind a Relu are exchanged, which changes no shape of a square image.
 """
 

@@ -32,9 +32,9 @@ def main() -> None:
         dynamo=True, verbose=False, external_data=False,
     )  # fmt: skip
     np.savez(plain / "inputs.npz", image=image.numpy())
-    told = {"reference": "model.pt2", "candidate": "model.onnx", "inputs": "inputs.npz"}
-    Pair(name="onnx_clean", title="PyTorch → ONNX, as exported", **told).write(plain)
-    _onnx_faults(folder, plain, told)
+    files = {"reference": "model.pt2", "candidate": "model.onnx", "inputs": "inputs.npz"}
+    Pair(name="onnx_clean", title="PyTorch → ONNX, as exported", **files).write(plain)
+    _onnx_faults(folder, plain, files)
     _quantized(folder, plain)
     _pad_into_pool(folder)
 
@@ -45,7 +45,7 @@ def _place(folder: Path, name: str) -> Path:
     return place
 
 
-def _onnx_faults(folder: Path, plain: Path, told: dict[str, str]) -> None:
+def _onnx_faults(folder: Path, plain: Path, files: dict[str, str]) -> None:
     for name, title, fault in (
         ("onnx_epsilon", f"… the epsilon of a LayerNorm is {EPSILON}, not 1e-05", _epsilon),
         ("onnx_channels", "… two output channels of a Conv are exchanged", _channels),
@@ -56,7 +56,7 @@ def _onnx_faults(folder: Path, plain: Path, told: dict[str, str]) -> None:
         onnx.save(model, place / "model.onnx")
         for each in ("model.pt2", "inputs.npz"):
             (place / each).write_bytes((plain / each).read_bytes())
-        Pair(name=name, title=title, faulty=(node.name, *node.output), **told).write(place)
+        Pair(name=name, title=title, faulty=(node.name, *node.output), **files).write(place)
 
 
 def _epsilon(model: onnx.ModelProto) -> onnx.NodeProto:
@@ -98,9 +98,9 @@ def _quantized(folder: Path, plain: Path) -> None:
         str(place / "float.onnx"), str(place / "int8.onnx"), Images(), reduce_range=True
     )
     (place / "inputs.npz").write_bytes((plain / "inputs.npz").read_bytes())
-    told = {"reference": "float.onnx", "candidate": "int8.onnx", "inputs": "inputs.npz"}
+    files = {"reference": "float.onnx", "candidate": "int8.onnx", "inputs": "inputs.npz"}
     title = "ONNX → int8 by ONNX Runtime, calibrated"
-    Pair(name="qdq_clean", title=title, lossy=True, **told).write(place)
+    Pair(name="qdq_clean", title=title, lossy=True, **files).write(place)
 
     clipped = _place(folder, "qdq_clipped")
     model = onnx.load(place / "int8.onnx")
@@ -115,7 +115,7 @@ def _quantized(folder: Path, plain: Path) -> None:
     names = (quantizer.name, quantizer.input[0], *quantizer.output)
     names += tuple(name for node in readers for name in (node.name, *node.output))
     title = "… the scale of one activation is a quarter of it"
-    Pair(name="qdq_clipped", title=title, lossy=True, faulty=names, **told).write(clipped)
+    Pair(name="qdq_clipped", title=title, lossy=True, faulty=names, **files).write(clipped)
 
 
 def _quantizer_after(model: onnx.ModelProto, node: onnx.NodeProto) -> onnx.NodeProto:

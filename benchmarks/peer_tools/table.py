@@ -122,18 +122,18 @@ def named(pair: Pair, answer: Answer) -> bool | None:
     """Whether what a tool names first is the fault. None where there is no fault to name."""
     if not pair.faulty or answer.skipped:
         return None
-    said = answer.first.replace("=", " ").split()
-    return any(name in said for name in pair.faulty)
+    first = answer.first.replace("=", " ").split()
+    return any(name in first for name in pair.faulty)
 
 
 def shown(row: Row) -> tuple[str, ...]:
     """The cells of a row."""
     word = {True: "yes", False: "no", None: "–"}
-    said = f"skipped: {row.answer.skipped}" if row.answer.skipped else row.answer.says
+    words = f"skipped: {row.answer.skipped}" if row.answer.skipped else row.answer.says
     cause = row.answer.cause.partition(":")[0] or "–"
     if row.answer.repair:
         cause += f", repair {row.answer.repair}"
     return (
         row.pair, row.tool, f"{row.seconds:.1f} s", f"{row.cpu_seconds:.1f} s",
-        f"{row.peak_bytes / 1e6:.0f} MB", word[row.right], word[row.named], cause, said,
+        f"{row.peak_bytes / 1e6:.0f} MB", word[row.right], word[row.named], cause, words,
     )  # fmt: skip
