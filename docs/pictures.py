@@ -74,7 +74,7 @@ PICTURES = (
     ),
     Picture(
         name="bisect", page="gallery.md", first=("python onnx_files.py",),
-        commands=("isomorph bisect pad.onnx --over optimizers",), columns=130,
+        commands=("isomorph bisect pad.onnx --over optimizers",), columns=158,
     ),
     Picture(
         name="environments", page="gallery.md",
