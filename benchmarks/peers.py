@@ -5,6 +5,9 @@ planted in one attribute deep inside, and both of these again after an optimizer
 renamed them. Polygraphy compares ONNX Runtime on two files by two commands, every tensor marked as
 an output: it has no other reference than the exported file. isomorph compares the PyTorch program
 with the file, and says which node is wrong and why.
+
+With ``--small``, every tool that converters and runtimes bring (`peer_tools/`) is asked about small
+pairs with known faults; docs/comparison.md has the table.
 """
 
 from __future__ import annotations
@@ -14,11 +17,12 @@ import json
 import re
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from measuring.processes import Ran, run
-from measuring.tables import table, write_json
+from measuring.tables import RESULTS, table, write_json
 from networks.altered import folded_and_renamed, with_fault
 from networks.files import Files
 
@@ -154,7 +158,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--brief", action="store_true", help="a small network: rough figures, soon")
+    parser.add_argument("--small", action="store_true", help="every tool, on its small pairs")
+    parser.add_argument("--only", nargs="*", default=(), help="with --small: these pairs alone")
     given = parser.parse_args()
+    if given.small:
+        _small_pairs(given.only)
+        return
     files = _network(brief=given.brief)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -166,6 +175,24 @@ def main() -> None:
     write_json("peers_brief" if given.brief else "peers", {
         "network": files.name, "rows": [asdict(row) for row in rows],
     })  # fmt: skip
+
+
+def _small_pairs(only: Sequence[str]) -> None:
+    from peer_tools import table as every_tool
+
+    folder = RESULTS / "peer_pairs"
+    folder.mkdir(parents=True, exist_ok=True)
+    every_tool.with_packages(RESULTS / "peer_packages")
+    for reason in every_tool.made(folder):
+        print(f"not made: {reason}")
+    rows = []
+    for row in every_tool.rows(folder, only):
+        print(f"… {row.pair}, {row.tool}: {row.answer.says or row.answer.skipped}", flush=True)
+        rows.append(row)
+    print(table(every_tool.TITLES, [every_tool.shown(row) for row in rows]))
+    write_json(
+        "peers_small_part" if only else "peers_small", {"rows": [asdict(row) for row in rows]}
+    )
 
 
 def _network(*, brief: bool) -> Files:

@@ -63,6 +63,7 @@ def _cells(row: Row) -> str:
         row.verdict,
         "" if row.cpu_seconds is None else f"{row.cpu_seconds:.0f}",
         "" if row.peak_mb is None else str(row.peak_mb),
-        note.replace("|", "\\|"),
+        # What a converter says is no table and no link, even where it looks like one.
+        note.replace("|", "\\|").replace("](", "]\\("),
     )
     return f"| {' | '.join(cells)} |"
