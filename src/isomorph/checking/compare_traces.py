@@ -131,7 +131,7 @@ def _unjudged(divergence: Divergence) -> Finding:
         effect=FindingEffect.REACHES_OUTPUT,
         summary=message("OUTPUT.is", output=name, reason=divergence.reason),
         tensors=(name,),
-        fix="record one of the traces again without --no-oracle, or state a --budget",
+        fix=message("FIX.record_again"),
     )
 
 

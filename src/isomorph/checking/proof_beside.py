@@ -189,5 +189,5 @@ def _contradiction(output: str) -> Finding:
         effect=FindingEffect.NONE,
         summary=message("PROOF_CONTRADICTED.output", output=output),
         evidence={Fact.OUTPUT: output},
-        fix="report it with both models and the JSON report; rely on neither answer",
+        fix=message("FIX.contradiction"),
     )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from isomorph.core.experiments import experiment
 from isomorph.core.messages import message
 from isomorph.core.messages.phrases import named_node
 from isomorph.core.report import Experiment, Fact, Finding, FindingEffect, FindingStatus, Skipped
@@ -82,7 +83,7 @@ def _finding(difference: AttributeDifference, effect: AttributeEffect) -> Findin
         Fact.NUMBERS: digest(difference.name, difference.expected, difference.actual),
         "inputs_tried": effect.tried,
     }
-    fix = f"give {difference.name} of {difference.node.name!r} the value of the reference"
+    fix = message("FIX.give_attribute", name=difference.name, node=difference.node.name)
     evidence[Fact.REACHED_BY] = "the given inputs"
     if effect.trial is not None:
         evidence[Fact.REACHED_BY] = effect.trial.recipe
@@ -95,7 +96,7 @@ def _finding(difference: AttributeDifference, effect: AttributeEffect) -> Findin
             text = message("LATENT.reached_somewhere", text=text, inputs=effect.trial.recipe)
         if (inputs := encoded(effect.trial)) is not None:
             evidence[Fact.INPUTS] = inputs
-            fix += "; to see it, give the JSON report of this check as --inputs"
+            fix = message("FIX.then_see", fix=fix)
     return Finding(
         code="LATENT",
         cause="attribute",
@@ -114,10 +115,4 @@ def _finding(difference: AttributeDifference, effect: AttributeEffect) -> Findin
 
 
 def _experiment(difference: AttributeDifference) -> Experiment:
-    return Experiment(
-        question=f"Is attribute {difference.name} of {difference.node.name!r} wrong?",
-        change="the reference's node takes its place",
-        predicts="the outputs come nearer to the reference's",
-        seen="they do",
-        agrees=True,
-    )
+    return experiment("fault.attribute", name=difference.name, node=difference.node.name)

@@ -85,7 +85,7 @@ def _of_trace(node: Node, why: str) -> Finding:
     return _finding(
         node,
         message("FIRST_APART.trace", place=named_node(node.op, node.name), why=why),
-        fix="give the model itself instead of its trace to prove the fault",
+        fix=message("FIX.give_model"),
     )
 
 

@@ -219,7 +219,7 @@ def with_input(finding: Finding, trial: Trial, output: str) -> Finding:
     fix = None
     if (inputs := encoded(trial)) is not None:
         evidence[Fact.INPUTS] = inputs
-        fix = "see it: give the JSON report of this check as --inputs"
+        fix = message("FIX.see")
     return replace(
         finding,
         summary=message("LATENT.reached", text=finding.summary, inputs=trial.recipe, output=output),

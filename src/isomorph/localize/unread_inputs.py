@@ -182,11 +182,10 @@ def _finding(
         Fact.REACHED_BY: trial.recipe,
         Fact.OUTPUT: effect.output,
     }
-    fix = f"connect input {unread.name!r}" if not unread.by_candidate else None
+    fix = message("FIX.connect_input", input=unread.name) if not unread.by_candidate else None
     if (inputs := encoded(trial)) is not None:
         evidence[Fact.INPUTS] = inputs
-        seen = "to see it, give the JSON report of this check as --inputs"
-        fix = f"{fix}; {seen}" if fix is not None else seen
+        fix = message("FIX.see") if fix is None else message("FIX.then_see", fix=fix)
     return Finding(
         rank=0,
         code="LATENT",

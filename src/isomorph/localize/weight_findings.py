@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import IsomorphError
+from isomorph.core.experiments import experiment
 from isomorph.core.limits import MOST_SUSPECT_CONSTANTS
 from isomorph.core.messages import message
 from isomorph.core.messages.phrases import named_node
@@ -244,19 +245,17 @@ def _finding(difference: ConstantDifference, effect: ConstantEffect, reference: 
         ],
         "effect": effect.effect.value,
     }
-    fix = f"give {weight.name!r} the values of the reference's {difference.reference[0]!r}"
+    right = repr(difference.reference[0])
+    fix = message("FIX.give", constant=weight.name, right=right)
     if difference.shared:
-        fix = (
-            f"give {node.name!r} a constant of its own with the values of the reference's "
-            f"{difference.reference[0]!r}"
-        )
+        fix = message("FIX.own_constant", node=node.name, right=right)
     if effect.trial is not None:
         evidence[Fact.REACHED_BY] = effect.trial.recipe
         if effect.output is not None:
             evidence[Fact.OUTPUT] = effect.output
         if (inputs := encoded(effect.trial)) is not None:
             evidence[Fact.INPUTS] = inputs
-            fix += "; to see it, give the JSON report of this check as --inputs"
+            fix = message("FIX.then_see", fix=fix)
     tensors = tuple(dict.fromkeys((*filter(None, node.outputs), weight.name)))
     return Finding(
         code=CODE,
@@ -319,17 +318,19 @@ def _summary(difference: ConstantDifference, effect: ConstantEffect, node: Node)
     return message(key, text=text)
 
 
+_EXPERIMENTS = {
+    Effect.SHOWN: "constant.shown",
+    Effect.NOT_REACHED: "constant.not_reached",
+    Effect.UNDECIDED: "constant.undecided",
+    Effect.REFUTED: "constant.refuted",
+}
+
+
 def _experiment(difference: ConstantDifference, effect: ConstantEffect) -> Experiment:
-    seen = {
-        Effect.SHOWN: "they do",
-        Effect.NOT_REACHED: f"nothing changes on {effect.tried} inputs",
-        Effect.UNDECIDED: "the change is smaller than what lower precision loses",
-        Effect.REFUTED: "they move away from it",
-    }
-    return Experiment(
-        question=f"Is constant {difference.weight.name!r} wrong?",
-        change=f"{difference.text}, get the reference's numbers",
-        predicts="the outputs come nearer to the reference's",
-        seen=seen[effect.effect],
+    return experiment(
+        _EXPERIMENTS[effect.effect],
         agrees=effect.effect is Effect.SHOWN,
+        constant=difference.weight.name,
+        difference=difference.text,
+        tried=effect.tried,
     )

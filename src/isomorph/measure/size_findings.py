@@ -97,7 +97,7 @@ class Sized:
                 "smallest": smallest,
                 "wrong": [dict(each.sizes) for each, _ in self.wrong],
             },
-            fix="export again with this axis declared dynamic, or deploy the sizes that agree",
+            fix=message("FIX.dynamic_or_sizes"),
         )
 
 

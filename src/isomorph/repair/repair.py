@@ -13,6 +13,7 @@ from isomorph.checking.check import check_pair
 from isomorph.checking.config import CheckConfig
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
+from isomorph.core.messages import message
 from isomorph.core.patch import Patch, RaiseOpset
 from isomorph.core.repair import Applied, Proof, Repair
 from isomorph.core.repair_limits import REPAIR_ATTEMPTS, REPAIR_ROUNDS
@@ -240,8 +241,7 @@ def _also(applied: Applied, taken: tuple[int, int]) -> Applied:
     old, new = taken
     patch = replace(
         applied.patch,
-        summary=f"{applied.patch.summary}, for which the model is raised from operator set {old} "
-        f"to {new}",
+        summary=message("PATCH.newer_opset", patch=applied.patch.summary, before=old, after=new),
         edits=(*applied.patch.edits, RaiseOpset(version=new)),
     )
     return replace(applied, patch=patch)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core import patch as edits
+from isomorph.core.messages import message
 
 if TYPE_CHECKING:
     from isomorph.core.patch import Edit
@@ -66,23 +67,30 @@ def edit_words(edit: Edit) -> str:
     """One edit as a sentence."""
     match edit:
         case edits.SetAttribute(node=node, name=name, value=value):
-            return f"{node}: attribute {name} = {'(default)' if value is None else _value(value)}"
+            return message(
+                "EDIT.attribute",
+                node=node,
+                name=name,
+                value=message("EDIT.default") if value is None else _value(value),
+            )
         case edits.SetConstant(tensor=tensor, value=value):
-            return f"constant {tensor} = {_value(value)}"
+            return message("EDIT.constant", tensor=tensor, value=_value(value))
         case edits.AddConstant(name=name, value=value):
-            return f"new constant {name} = {_value(value)}"
+            return message("EDIT.new_constant", name=name, value=_value(value))
         case edits.SetQuantization(tensor=tensor, scale=scale, zero_point=zero):
-            return f"{tensor}: scale {_few(scale)}, zero point {_few(zero)}"
+            return message("EDIT.grid", tensor=tensor, scale=_few(scale), zero=_few(zero))
         case edits.SetInput(node=node, index=index, tensor=tensor):
-            return f"{node}: input {index} reads {tensor or 'nothing'}"
+            return message(
+                "EDIT.input", node=node, place=index, tensor=tensor or message("EDIT.no_tensor")
+            )
         case edits.SetOp(node=node, op=op):
-            return f"{node}: is now {op}"
+            return message("EDIT.operator", node=node, op=op)
         case edits.RemoveNode(node=node):
-            return f"{node}: removed"
+            return message("EDIT.remove", node=node)
         case edits.InsertBehind(tensor=tensor, op=op, name=name):
-            return f"new node {name} ({op}) behind {tensor}"
+            return message("EDIT.node_after", name=name, op=op, tensor=tensor)
         case edits.InsertAhead(node=node, index=index, op=op, name=name):
-            return f"new node {name} ({op}) before input {index} of {node}"
+            return message("EDIT.node_before", name=name, op=op, place=index, node=node)
         case _:
             return _other_words(edit)
 
@@ -91,22 +99,27 @@ def _other_words(edit: Edit) -> str:
     """Edits of the whole model, of branches and of precision."""
     match edit:
         case edits.SetOutputs(names=names, called=called):
-            shown = [f"{n} as {c}" for n, c in zip(names, called, strict=True)] if called else names
-            return f"outputs: {', '.join(shown)}"
+            pairs = zip(names, called, strict=True) if called else ()
+            renamed = [message("EDIT.output_as", tensor=n, name=c) for n, c in pairs]
+            return message("EDIT.outputs", names=", ".join(renamed or names))
         case edits.AddNode(name=name, op=op, outputs=outputs):
-            return f"new node {name} ({op}) makes {', '.join(filter(None, outputs))}"
+            return message("EDIT.node", name=name, op=op, outputs=", ".join(filter(None, outputs)))
         case edits.KeepFloat(node=node):
-            return f"{node}: computes in float"
+            return message("EDIT.float", node=node)
         case edits.FreeAxis(tensor=tensor, axis=axis, name=name):
-            return f"{tensor}: axis {axis} is free, as {name}"
+            return message("EDIT.free_axis", tensor=tensor, axis=axis, name=name)
         case edits.DeclareShape(tensor=tensor, shape=shape):
-            return f"{tensor}: declared as {'×'.join(map(str, shape)) or 'a scalar'}"
+            return message(
+                "EDIT.shape",
+                tensor=tensor,
+                shape="×".join(map(str, shape)) or message("EDIT.scalar"),
+            )
         case edits.SwapBodies(node=node):
-            return f"{node}: branches exchanged"
+            return message("EDIT.bodies", node=node)
         case edits.EditBody(node=node, edits=inner):
-            return f"inside {node}: {'; '.join(map(edit_words, inner))}"
+            return message("EDIT.inside", node=node, edits="; ".join(map(edit_words, inner)))
         case edits.RaiseOpset(version=version):
-            return f"the model is written for operator set {version}, which has the words for this"
+            return message("EDIT.opset", version=version)
         case _:
             return type(edit).__name__
 
