@@ -15,6 +15,7 @@ from isomorph.core.messages.experiments import EXPERIMENTS, PARTS
 from isomorph.core.messages.findings import FINDINGS
 from isomorph.core.messages.fixes import FIXES
 from isomorph.core.messages.patches import PATCHES
+from isomorph.core.messages.skipped import SKIPPED
 from isomorph.core.messages.verdicts import VERDICTS
 from isomorph.diagnose.explain import codes
 
@@ -26,6 +27,7 @@ SENTENCES: Mapping[str, frozenset[str]] = {
     "Finding": frozenset({"summary", "fix"}),
     "Patch": frozenset({"summary"}),
     "Reading": frozenset({"words", "fix"}),
+    "Skipped": frozenset({"what", "why"}),
 }
 """The fields of each class whose sentences the catalog holds."""
 OF_SEVERAL_CODES = frozenset({"OUTPUT", "RUN"})
@@ -44,13 +46,19 @@ def _fields(template):
 
 
 def _uses(tree):
-    """Each call of ``message`` or ``experiment`` with its keys; none where these are computed."""
+    """Each call that takes a key, with its keys and facts; none where a key is computed."""
     for node in ast.walk(tree):
         called = getattr(node.func, "id", None) if isinstance(node, ast.Call) else None
-        if called in {"message", "experiment"}:
-            given = {each.arg for each in node.keywords}
-            keys = _keys(node.args[0])
-            yield node.lineno, keys if called == "message" else _parts(keys, given), given
+        if called not in {"message", "experiment", "not_done"}:
+            continue
+        given = {each.arg for each in node.keywords}
+        keys = _keys(node.args[0])
+        if called == "experiment":
+            keys = _parts(keys, given)
+        elif called == "not_done":
+            parts = ("what",) if len(node.args) > 1 else ("what", "why")
+            keys = {f"SKIPPED.{key}.{part}" for key in keys for part in parts}
+        yield node.lineno, keys, given
 
 
 def _keys(node):
@@ -97,6 +105,7 @@ def test_every_message_is_used(root):
     phrases = ast.parse((root / "src/isomorph/core/messages/phrases.py").read_text("utf-8"))
     words |= {key for _, keys, _ in _uses(phrases) for key in keys}
     words |= {f"EXPERIMENT.{each}.{part}" for each in words for part in PARTS}
+    words |= {f"SKIPPED.{each}.{part}" for each in words for part in ("what", "why")}
     chosen = {"NOT_FINITE.first", "NOT_FINITE_AS_MEANT.first", "attribute.same_inputs_weights",
               "attribute.same_inputs"}  # fmt: skip
     assert set(CATALOG) - words - chosen == set()
@@ -112,10 +121,11 @@ def test_a_key_begins_with_a_verdict_a_code_a_cause_or_its_family():
     assert {key.split(".")[1] for key in EXPERIMENTS} <= causes | OF_FAULTS
     assert {key.partition(".")[0] for key in PATCHES} == {"PATCH", "EDIT"}
     assert {key.partition(".")[0] for key in FIXES} == {"FIX", "ADVICE"}
+    assert {key.partition(".")[0] for key in SKIPPED} == {"SKIPPED"}
 
 
 def test_no_two_families_share_a_key():
-    families = (VERDICTS, FINDINGS, CAUSES, EXPERIMENTS, PATCHES, FIXES)
+    families = (VERDICTS, FINDINGS, CAUSES, EXPERIMENTS, PATCHES, FIXES, SKIPPED)
     keys = list(chain.from_iterable(families))
     assert len(keys) == len(set(keys))
 
@@ -171,6 +181,17 @@ def _sentences(tree):
 def test_no_module_writes_the_sentence_of_a_finding_itself(root):
     found = [f"{path}:{line}" for path, tree in _modules(root) for line in _typed(tree)]
     assert not found, "\n".join(found)
+
+
+def test_skipped_is_made_from_the_catalog_and_from_limits_alone(root):
+    """A text that a variable holds would be one that the gate above does not see."""
+    found = [
+        str(path)
+        for path, tree in _modules(root)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "Skipped"
+    ]
+    assert set(found) == {"src/isomorph/core/not_done.py"}
 
 
 def test_causes_and_fixes_hold_no_sentence_at_all(root):

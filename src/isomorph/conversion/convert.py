@@ -15,7 +15,7 @@ from isomorph.conversion.steps import RouteRunner, Stop
 from isomorph.core.conversion import AS_IS, Conversion, Hop, HopStatus, Route
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import UsageError
-from isomorph.core.report import Skipped
+from isomorph.core.not_done import not_done
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def convert(
         repeat=_repeat(source, request, chosen),
         seed=check_options.seed,
         skipped=tuple(
-            Skipped(what=route.words, why=f"not installed; {'; '.join(route.missing)}")
+            not_done("route", route=route.words, missing="; ".join(route.missing))
             for route in planned
             if route.missing
         ),

@@ -32,8 +32,8 @@ from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.escaping import counted
 from isomorph.core.limits import noted_limits
+from isomorph.core.not_done import beyond
 from isomorph.core.protocols import ProvenByRuntime
-from isomorph.core.report import Skipped
 from isomorph.measure import overflow
 from isomorph.repair.deliver import write_repair
 from isomorph.sessions.in_process import can_patch
@@ -155,7 +155,7 @@ class RouteRunner:
                 accepts=partial(self._accepts, origin, step),
             )
             proposed = search.sets()
-        skipped = tuple(Skipped(what=each.left_out, why=each.why) for each in noted)
+        skipped = tuple(map(beyond, noted))
         for kept in proposed:
             stop = self._hop(origin, step, [each.node for each in kept])
             if stop.made.usable:

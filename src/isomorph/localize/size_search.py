@@ -74,7 +74,7 @@ def compared_sizes(
             wrong = _wrong(experiment, ref, trial, sizes)
             if wrong is not None:
                 finding = _finding(wrong, sides[1].model.graph)
-                differs = f"wrong at other sizes of its dynamic axes ({_text(sizes)})"
+                differs = message("DIVERGENT.at_other_sizes", sizes=_text(sizes))
                 return ComparedSizes(findings=(finding,), differs=differs)
             break
     return ComparedSizes()

@@ -13,6 +13,7 @@ from isomorph.core.experiments import experiment
 from isomorph.core.limits import MOST_SUSPECT_CONSTANTS
 from isomorph.core.messages import message
 from isomorph.core.messages.phrases import named_node
+from isomorph.core.not_done import not_done
 from isomorph.core.report import Experiment, Fact, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.localize.input_search import encoded
 from isomorph.localize.other_checkpoint import CODE as CHECKPOINT
@@ -30,10 +31,6 @@ if TYPE_CHECKING:
 
 CODE = "CONSTANT_DIFFERS"
 _MOST_TENSORS = 3
-_WITHIN_BUDGET = (
-    "weights that differ decide nothing here: the outputs are within the stated budget on the "
-    "given inputs and on the others that were tried, none of them larger than the given ones"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +91,7 @@ def compared_constants(
         weights = weights or ComparedWeights(reference, candidate)
         sides, differences = weights.sides, list(weights.differences)
     except IsomorphError as error:
-        return ComparedConstants(skipped=(Skipped(what="constants", why=error.sentence),))
+        return ComparedConstants(skipped=(not_done("constants", error.sentence),))
     findings: list[Finding] = []
     differs = ""
     not_shown: list[Skipped] = []
@@ -120,7 +117,7 @@ def compared_constants(
                 text=difference.text,
             )
     if findings and stated_budget and not differs:
-        not_shown.append(Skipped(what="constants", why=_WITHIN_BUDGET))
+        not_shown.append(not_done("constants_differ", message("SKIPPED.constants_budget.why")))
     skipped = [_left_out(group) for group in groups if len(group) > MOST_SUSPECT_CONSTANTS]
     return ComparedConstants(
         findings=tuple(findings), skipped=(*skipped, *not_shown), differs=differs
@@ -184,28 +181,24 @@ class _Suspects:
 
 
 def _not_shown(difference: ConstantDifference, effect: ConstantEffect) -> Skipped:
-    where = "is in a body and holds" if difference.inside else "is a limit and holds"
-    text = (
-        f"constant {difference.weight.name!r} {where} other numbers than the reference's "
-        f"{difference.reference[0]!r}; none of {effect.tried} inputs tried shows a difference"
+    why = message(
+        "SKIPPED.constant_in_body.why" if difference.inside else "SKIPPED.constant_limit.why",
+        constant=difference.weight.name,
+        right=difference.reference[0],
+        tried=effect.tried,
     )
-    if difference.inside:
-        text += ", and how far apart the numbers are was not compared"
-    return Skipped(what="constants", why=text)
+    return not_done("constants_differ", why)
 
 
 def _left_out(suspects: Sequence[ConstantDifference]) -> Skipped:
     """Describe the suspect constants that were not examined."""
-    which = (
-        "constants differ from the reference's in a few elements"
-        if suspects[0].certain
-        else "constants of few elements have no equal in the reference"
+    certain = suspects[0].certain
+    why = message(
+        "SKIPPED.constants_certain.why" if certain else "SKIPPED.constants_unknown.why",
+        count=len(suspects),
+        most=MOST_SUSPECT_CONSTANTS,
     )
-    return Skipped(
-        what="constants",
-        why=f"{len(suspects)} {which}; the first {MOST_SUSPECT_CONSTANTS} were examined, and "
-        "count where no input reaches them or one shows a difference; the others were not examined",
-    )
+    return not_done("constants_differ", why)
 
 
 def _identity_of(difference: ConstantDifference) -> tuple[object, ...]:

@@ -15,6 +15,7 @@ from isomorph.core.messages.findings import FINDINGS
 from isomorph.core.messages.fixes import FIXES
 from isomorph.core.messages.patches import PATCHES
 from isomorph.core.messages.reports import REPORTS
+from isomorph.core.messages.skipped import SKIPPED
 from isomorph.core.messages.verdicts import VERDICTS
 
 CATALOG: Mapping[str, str] = {
@@ -24,6 +25,7 @@ CATALOG: Mapping[str, str] = {
     **EXPERIMENTS,
     **PATCHES,
     **FIXES,
+    **SKIPPED,
     **REPORTS,
 }
 """The template of each message, by its key."""
