@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.cli.contradiction import save_contradiction
+from isomorph.cli.error_lines import error_lines
 from isomorph.cli.output import show_report, show_report_on_interrupt, write
 from isomorph.cli.output_format import BY_SUFFIX
 from isomorph.core.errors import IsomorphError, UsageError
@@ -149,7 +150,7 @@ def _checked(
             )
     except IsomorphError as error:
         # Printed immediately: most report formats have no field for it.
-        first, *more = error.lines
+        first, *more = error_lines(error)
         sys.stderr.write("\n".join([f"{name}: {first}", *more]) + "\n")
         return error.exit_code, f"{name}: error[{error.code}] {printable(error.sentence)}", None
     line = f"{name}: {printable(report.headline)}  {printable(report.reason, limit=200)}"
