@@ -14,6 +14,7 @@ from isomorph.core.messages.causes import CAUSES
 from isomorph.core.messages.experiments import EXPERIMENTS, PARTS
 from isomorph.core.messages.findings import FINDINGS
 from isomorph.core.messages.fixes import FIXES
+from isomorph.core.messages.outcomes import OUTCOMES
 from isomorph.core.messages.patches import PATCHES
 from isomorph.core.messages.skipped import SKIPPED
 from isomorph.core.messages.verdicts import VERDICTS
@@ -35,6 +36,7 @@ OF_SEVERAL_CODES = frozenset({"OUTPUT", "RUN"})
 OF_DIFFERENCES = frozenset({"CAUSE", "crash", "difference"})
 OF_FAULTS = frozenset({"constant", "fault"})
 """Beginnings of the keys of experiments that belong to no single cause."""
+COMMANDS = frozenset({"REPAIR", "CONVERT", "STRESS", "RANGES", "EXTRACT"})
 WITHOUT_SENTENCES = ("causes", "fixes")
 """Packages whose every text ends in a finding, an experiment or a patch."""
 CLOSED_WORDS = frozenset({" and ", " or ", "as declared", "away from zero", "to even", "to zero"})
@@ -122,10 +124,11 @@ def test_a_key_begins_with_a_verdict_a_code_a_cause_or_its_family():
     assert {key.partition(".")[0] for key in PATCHES} == {"PATCH", "EDIT"}
     assert {key.partition(".")[0] for key in FIXES} == {"FIX", "ADVICE"}
     assert {key.partition(".")[0] for key in SKIPPED} == {"SKIPPED"}
+    assert {key.partition(".")[0] for key in OUTCOMES} == COMMANDS
 
 
 def test_no_two_families_share_a_key():
-    families = (VERDICTS, FINDINGS, CAUSES, EXPERIMENTS, PATCHES, FIXES, SKIPPED)
+    families = (VERDICTS, FINDINGS, CAUSES, EXPERIMENTS, PATCHES, FIXES, SKIPPED, OUTCOMES)
     keys = list(chain.from_iterable(families))
     assert len(keys) == len(set(keys))
 

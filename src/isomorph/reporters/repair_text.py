@@ -34,7 +34,8 @@ def lines(repair: Repair, *, diff: bool = False) -> Iterator[str]:
         yield from (_trade(each) for each in repair.trades)
     if repair.session is not None:
         yield ""
-        yield f"setting without {repair.session.name}: {repair.session.flags}"
+        session = repair.session
+        yield message("REPAIR.setting", flags=session.flags, name=session.name)
         yield from (f"  code   {line}" for line in repair.session.code)
     yield ""
     yield from (f"before  {_measured_text(each)}" for each in repair.proof.before)
@@ -46,9 +47,9 @@ def lines(repair: Repair, *, diff: bool = False) -> Iterator[str]:
         yield from (f"tried   {each}" for each in repair.refused)
     if repair.output is not None:
         unchanged = repair.repaired and not repair.applied and repair.session is None
-        yield f"{'a copy of the candidate, ' if unchanged else ''}written to {repair.output}"
+        yield message("REPAIR.copy" if unchanged else "REPAIR.written", output=repair.output)
     elif repair.repaired and repair.applied:
-        yield "written nowhere: name a file with --output"
+        yield message("REPAIR.unwritten")
 
 
 def _trade(trade: Trade) -> str:

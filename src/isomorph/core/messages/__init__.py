@@ -13,6 +13,7 @@ from isomorph.core.messages.causes import CAUSES
 from isomorph.core.messages.experiments import EXPERIMENTS
 from isomorph.core.messages.findings import FINDINGS
 from isomorph.core.messages.fixes import FIXES
+from isomorph.core.messages.outcomes import OUTCOMES
 from isomorph.core.messages.patches import PATCHES
 from isomorph.core.messages.reports import REPORTS
 from isomorph.core.messages.skipped import SKIPPED
@@ -26,6 +27,7 @@ CATALOG: Mapping[str, str] = {
     **PATCHES,
     **FIXES,
     **SKIPPED,
+    **OUTCOMES,
     **REPORTS,
 }
 """The template of each message, by its key."""
