@@ -16,6 +16,7 @@ from isomorph.core.messages.findings import FINDINGS
 from isomorph.core.messages.fixes import FIXES
 from isomorph.core.messages.outcomes import OUTCOMES
 from isomorph.core.messages.patches import PATCHES
+from isomorph.core.messages.rules import RULES
 from isomorph.core.messages.skipped import SKIPPED
 from isomorph.core.messages.verdicts import VERDICTS
 from isomorph.diagnose.explain import codes
@@ -28,6 +29,7 @@ SENTENCES: Mapping[str, frozenset[str]] = {
     "Finding": frozenset({"summary", "fix"}),
     "Patch": frozenset({"summary"}),
     "Reading": frozenset({"words", "fix"}),
+    "Remark": frozenset({"message", "advice"}),
     "Skipped": frozenset({"what", "why"}),
 }
 """The fields of each class whose sentences the catalog holds."""
@@ -125,10 +127,12 @@ def test_a_key_begins_with_a_verdict_a_code_a_cause_or_its_family():
     assert {key.partition(".")[0] for key in FIXES} == {"FIX", "ADVICE"}
     assert {key.partition(".")[0] for key in SKIPPED} == {"SKIPPED"}
     assert {key.partition(".")[0] for key in OUTCOMES} == COMMANDS
+    rules = {registry.rule(name).code for name in registry.names("rules")}
+    assert {key.partition(".")[0] for key in RULES} == rules
 
 
 def test_no_two_families_share_a_key():
-    families = (VERDICTS, FINDINGS, CAUSES, EXPERIMENTS, PATCHES, FIXES, SKIPPED, OUTCOMES)
+    families = (VERDICTS, FINDINGS, CAUSES, EXPERIMENTS, PATCHES, FIXES, SKIPPED, OUTCOMES, RULES)
     keys = list(chain.from_iterable(families))
     assert len(keys) == len(set(keys))
 
@@ -141,6 +145,9 @@ def _typed(tree):
         for each in node.keywords if fields else ():
             if each.arg in fields and any(map(_words, _branches(each.value))):
                 yield each.value.lineno
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", None) == "_remark":
+            # Rules with several remarks make them in a method of this name.
+            yield from (each.lineno for each in node.args if any(map(_words, _branches(each))))
 
 
 def _branches(node):
@@ -213,6 +220,7 @@ def test_causes_and_fixes_hold_no_sentence_at_all(root):
         "Finding(code=c, summary=f'node {n} is wrong')",
         "Patch(summary='remove it' if c else d)",
         "Experiment(seen=text or 'it is')",
+        "self._remark('it is infinite', name)",
     ],
 )
 def test_the_gate_sees_a_sentence_that_is_written_in_place(source):

@@ -16,6 +16,7 @@ from isomorph.core.messages.fixes import FIXES
 from isomorph.core.messages.outcomes import OUTCOMES
 from isomorph.core.messages.patches import PATCHES
 from isomorph.core.messages.reports import REPORTS
+from isomorph.core.messages.rules import RULES
 from isomorph.core.messages.skipped import SKIPPED
 from isomorph.core.messages.verdicts import VERDICTS
 
@@ -28,6 +29,7 @@ CATALOG: Mapping[str, str] = {
     **FIXES,
     **SKIPPED,
     **OUTCOMES,
+    **RULES,
     **REPORTS,
 }
 """The template of each message, by its key."""
