@@ -70,7 +70,7 @@ def _open_closed_streams() -> None:
 
 def _explain(error: Exception) -> int:
     if isinstance(error, IsomorphError):
-        from isomorph.cli.error_lines import error_lines
+        from isomorph.cli.error_text import error_lines
 
         _print_error(*error_lines(error))
         return error.exit_code

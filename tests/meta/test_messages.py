@@ -1,6 +1,7 @@
 """The catalog of messages: each key is used, each use has the facts that its template names."""
 
 import ast
+import builtins
 import string
 from collections.abc import Mapping
 from itertools import chain
@@ -11,6 +12,7 @@ from isomorph import registry
 from isomorph.core.divergence import Verdict
 from isomorph.core.messages import CATALOG, message
 from isomorph.core.messages.causes import CAUSES
+from isomorph.core.messages.errors import ERRORS
 from isomorph.core.messages.experiments import EXPERIMENTS, PARTS
 from isomorph.core.messages.findings import FINDINGS
 from isomorph.core.messages.fixes import FIXES
@@ -33,6 +35,8 @@ SENTENCES: Mapping[str, frozenset[str]] = {
     "Skipped": frozenset({"what", "why"}),
 }
 """The fields of each class whose sentences the catalog holds."""
+KEYED = {"message": 0, "experiment": 0, "not_done": 0, "error_of": 1, "_WrongWordsError": 0}
+"""Functions that take a key, and the place of the key among their arguments."""
 OF_SEVERAL_CODES = frozenset({"OUTPUT", "RUN"})
 """Beginnings of keys that findings of more than one code use."""
 OF_DIFFERENCES = frozenset({"CAUSE", "crash", "difference"})
@@ -53,15 +57,19 @@ def _uses(tree):
     """Each call that takes a key, with its keys and facts; none where a key is computed."""
     for node in ast.walk(tree):
         called = getattr(node.func, "id", None) if isinstance(node, ast.Call) else None
-        if called not in {"message", "experiment", "not_done"}:
+        if called not in KEYED:
             continue
         given = {each.arg for each in node.keywords}
-        keys = _keys(node.args[0])
+        keys = _keys(node.args[KEYED[called]])
         if called == "experiment":
             keys = _parts(keys, given)
         elif called == "not_done":
             parts = ("what",) if len(node.args) > 1 else ("what", "why")
             keys = {f"SKIPPED.{key}.{part}" for key in keys for part in parts}
+        elif called in {"error_of", "_WrongWordsError"}:
+            given |= {"help"} if called == "_WrongWordsError" else set()
+            own = {f"ERROR.{key}.{part}" for key in keys for part in ("why", "fix")}
+            keys = {f"ERROR.{key}.what" for key in keys} | (own & CATALOG.keys())
         yield node.lineno, keys, given
 
 
@@ -110,6 +118,8 @@ def test_every_message_is_used(root):
     words |= {key for _, keys, _ in _uses(phrases) for key in keys}
     words |= {f"EXPERIMENT.{each}.{part}" for each in words for part in PARTS}
     words |= {f"SKIPPED.{each}.{part}" for each in words for part in ("what", "why")}
+    words |= {f"ERROR.{each}.{part}" for each in words for part in ("what", "why", "fix")}
+    words |= {f"EXPECTED.{each}" for each in words}
     chosen = {"NOT_FINITE.first", "NOT_FINITE_AS_MEANT.first", "attribute.same_inputs_weights",
               "attribute.same_inputs"}  # fmt: skip
     assert set(CATALOG) - words - chosen == set()
@@ -129,10 +139,23 @@ def test_a_key_begins_with_a_verdict_a_code_a_cause_or_its_family():
     assert {key.partition(".")[0] for key in OUTCOMES} == COMMANDS
     rules = {registry.rule(name).code for name in registry.names("rules")}
     assert {key.partition(".")[0] for key in RULES} == rules
+    refused = {key.split(".")[1] for key in ERRORS if not key.startswith("EXPECTED.")}
+    assert refused <= set(codes())
 
 
 def test_no_two_families_share_a_key():
-    families = (VERDICTS, FINDINGS, CAUSES, EXPERIMENTS, PATCHES, FIXES, SKIPPED, OUTCOMES, RULES)
+    families = (
+        VERDICTS,
+        FINDINGS,
+        CAUSES,
+        EXPERIMENTS,
+        PATCHES,
+        FIXES,
+        SKIPPED,
+        OUTCOMES,
+        RULES,
+        ERRORS,
+    )
     keys = list(chain.from_iterable(families))
     assert len(keys) == len(set(keys))
 
@@ -202,6 +225,30 @@ def test_skipped_is_made_from_the_catalog_and_from_limits_alone(root):
         if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "Skipped"
     ]
     assert set(found) == {"src/isomorph/core/not_done.py"}
+
+
+def _refusals(tree):
+    """Errors of our own whose sentence is written where they are raised."""
+    for node in ast.walk(tree):
+        called = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
+        ours = called.endswith("Error") and not hasattr(builtins, called)
+        if ours and any(map(_words, chain(*map(_branches, node.args)))):
+            yield node.lineno
+
+
+def test_errors_of_what_a_user_typed_stand_in_the_catalog(root):
+    found = [
+        f"{path}:{line}"
+        for path, tree in _modules(root)
+        if path.parts[2] in {"api", "cli", "server", "registry.py"}
+        for line in _refusals(tree)
+    ]
+    assert not found, "raise them with error_of:\n" + "\n".join(found)
+
+
+def test_the_gate_sees_an_error_with_words_of_its_own():
+    assert list(_refusals(ast.parse("raise UsageError('BAD_OPTION', f'{a} is wrong')")))
+    assert not list(_refusals(ast.parse("raise error_of(UsageError, 'BAD_OPTION.word', a=b)")))
 
 
 def test_causes_and_fixes_hold_no_sentence_at_all(root):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.api.options import CheckOptions, Limits, PairOptions, RuntimeOptions
+from isomorph.core.error_of import error_of
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.messages import message
 from isomorph.core.request import CheckRequest, FileRole
@@ -111,11 +112,7 @@ def repeated_call(call: RepairCall) -> RepairCall:
 
 def _no_candidate(reference: object) -> UsageError:
     named = reference if isinstance(reference, (str, Path)) else "REFERENCE"
-    return UsageError(
-        "USAGE",
-        "CANDIDATE is missing: one model alone is given, and no report",
-        fix=f"isomorph fix {named} CANDIDATE, or isomorph fix REPORT.json",
-    )
+    return error_of(UsageError, "USAGE.candidate", reference=named)
 
 
 def _request_of_bindings(report: Report) -> CheckRequest:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from isomorph.core.messages.causes import CAUSES
+from isomorph.core.messages.errors import ERRORS
 from isomorph.core.messages.experiments import EXPERIMENTS
 from isomorph.core.messages.findings import FINDINGS
 from isomorph.core.messages.fixes import FIXES
@@ -30,6 +31,7 @@ CATALOG: Mapping[str, str] = {
     **SKIPPED,
     **OUTCOMES,
     **RULES,
+    **ERRORS,
     **REPORTS,
 }
 """The template of each message, by its key."""

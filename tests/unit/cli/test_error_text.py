@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import pytest
 
-from isomorph.cli.error_lines import error_lines
+from isomorph.cli.error_text import error_lines
 from isomorph.core.errors import UsageError
 
 CODES = json.loads(files("isomorph.diagnose").joinpath("codes.json").read_text("utf-8"))
