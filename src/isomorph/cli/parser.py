@@ -32,7 +32,7 @@ def parse(words: Sequence[str], parameters: Sequence[Parameter], *, program: str
 class _WrongWordsError(Exception):
     """An error of the words of a command, by its key; the command adds where its help is."""
 
-    def __init__(self, key: str, **facts: object) -> None:
+    def __init__(self, key: str, **facts: Any) -> None:  # noqa: ANN401
         self.key, self.facts = key, facts
 
 

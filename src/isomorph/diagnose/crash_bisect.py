@@ -59,7 +59,7 @@ def with_crashing_node(error: IsomorphError, handle: ModelHandle, feeds: Arrays)
         return error
     return RuntimeFailedError(
         error.code,
-        error.what,
+        error.phrase,
         file=error.file,
         why=f"{found.sentence}; {error.why}",
         fix=error.fix,

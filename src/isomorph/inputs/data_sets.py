@@ -85,7 +85,7 @@ class DataSet:
         position = f"file {place + 1} of {len(self.files)}"
         return type(error)(
             error.code,
-            error.what,
+            error.phrase,
             file=error.file or str(self.files[place]),
             where=f"{position}, {error.where}" if error.where else position,
             why=error.why,
