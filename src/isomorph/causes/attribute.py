@@ -287,7 +287,7 @@ def _suspected(context: FaultContext) -> Iterator[Diagnosis]:
     equal_weights = node_constants.stores_equal_weights(context)
     text = message(f"attribute.same_inputs{'_weights' if equal_weights else ''}")
     if different:
-        text = message("attribute.suspected", text=text, changes=_differing(different))
+        text = message("attribute.suspected", changes=_differing(different))
     yield Diagnosis(
         cause="attribute",
         certainty=Certainty.VISIBLE if different else Certainty.POSSIBLE,

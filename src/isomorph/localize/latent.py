@@ -226,7 +226,7 @@ def _description(name: str, node: Node | None, counterpart: Node | None) -> str:
         difference = first_difference(node, counterpart)
         if difference is not None:
             return difference.text
-    return f"node {name!r} differs on other inputs"
+    return message("DIVERGENT.on_other_inputs", node=name)
 
 
 def _decides(node: Node | None) -> bool:

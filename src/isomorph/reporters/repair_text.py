@@ -60,8 +60,13 @@ def _trade(trade: Trade) -> str:
 
 def _measured_text(measured: Measured) -> str:
     errors = [each.relative_l2 for each in measured.outputs if each.relative_l2 is not None]
-    error = f", relative error {max(errors):.2g}" if any(errors) else ""
-    return f"{measured.verdict}: {measured.reason}{error} ({measured.origin})"
+    text = message("REPAIR.measured", verdict=measured.verdict, origin=measured.origin)
+    if any(errors):
+        text = message("REPAIR.measured_error", measured=text, error=max(errors))
+    if measured.verdict.exit_code:
+        # That of a good one is the headline's.
+        text = message("REPAIR.measured_reason", measured=text, reason=measured.reason)
+    return text
 
 
 def edit_words(edit: Edit) -> str:
@@ -131,6 +136,8 @@ def _few(numbers: Sequence[float]) -> str:
 
 
 def _value(value: Any) -> str:  # noqa: ANN401
+    if isinstance(value, float):
+        return f"{value:.6g}"
     if not isinstance(value, np.ndarray):
         return str(value)
     flat = value.reshape(-1)

@@ -19,6 +19,8 @@ _FINDINGS = {
     StressFinding.LATENT: "STRESS.latent",
     StressFinding.UNDECIDED: "STRESS.undecided",
 }
+_TELLING = frozenset({StressFinding.WITHIN, StressFinding.DIFFERENT_FUNCTION})
+"""Findings that say what the reason of the verdict would say again."""
 
 
 def as_text(found: Stress) -> str:
@@ -33,7 +35,7 @@ def as_text(found: Stress) -> str:
     lines = [
         message(key, verdict=verdict, ratio=found.ratio, output=output),
         f"  {message(_FINDINGS[found.finding])}",
-        f"  {printable(found.report.reason)}",
+        *([] if found.finding in _TELLING else [f"  {printable(found.report.reason)}"]),
         "",
         f"  search    {search}",
         f"  input     {changed}",

@@ -22,7 +22,7 @@ CAUSES: Mapping[str, str] = {
     "attribute.same_inputs": "its inputs are the reference's, and its result is not",
     "attribute.same_inputs_weights": "its inputs and weights are the reference's, and its result "
     "is not",
-    "attribute.suspected": "{text}: {changes}",
+    "attribute.suspected": "{changes} (suspected)",
     "attribute.decomposed": "{op} is computed by another formula or with another parameter",
     # control_flow
     "control_flow.result": "{op} gives another result than the reference's on the same condition",
@@ -128,13 +128,13 @@ CAUSES: Mapping[str, str] = {
     "quantization.axis": "its scales lie along axis {now}, not {right}",
     "quantization.stored": "the integers of {constant!r} do not stand for the reference's weight: "
     "{difference}",
-    "quantization.zero_point": "its values are shifted by {steps} steps: the zero point is wrong",
-    "quantization.signedness": "its values are shifted by {steps} steps: int8 is read as uint8, "
-    "or the reverse",
-    "quantization.scale": "its values are {factor:.4g} times the right ones: the scale is wrong",
+    "quantization.zero_point": "the zero point is wrong: its values are shifted by {steps} steps",
+    "quantization.signedness": "int8 is read as uint8, or the reverse: its values are shifted by "
+    "{steps} steps",
+    "quantization.scale": "the scale is wrong: its values are {factor:.4g} times the right ones",
     "quantization.clips": "the quantizer's range ({low:.3g} … {high:.3g}) clips {share:.0%} of "
     "the values",
-    "quantization.shift": "the quantizer shifts its values by {shift:.3g}: its zero point is wrong",
+    "quantization.shift": "the zero point is wrong: the quantizer shifts its values by {shift:.3g}",
     "quantization.wasted": "the quantizer is coarser than its width requires: the values reach "
     "only {reached} of its steps",
     "quantization.coarse": "the quantizer is coarser than its width requires: its scale does not "
@@ -163,9 +163,9 @@ CAUSES: Mapping[str, str] = {
     "stores it",
     # How two constants differ
     "difference.signedness": "int8 is read as uint8, or the reverse",
-    "difference.grid_scale": "they are {factor:.4g} times too large: the scale is wrong",
+    "difference.grid_scale": "the scale is wrong, they are {factor:.4g} times too large",
     "difference.channel_scales": "the scales of {count} of {size} channels are wrong",
-    "difference.grid_shift": "they are shifted by {steps:.0f} steps: the zero point is wrong",
+    "difference.grid_shift": "the zero point is wrong, they are shifted by {steps:.0f} steps",
     "difference.steps": "{count} of {size} values are off by more than a step",
     "difference.others": "other values",
     "difference.rows": "{count} rows are missing",

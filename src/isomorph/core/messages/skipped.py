@@ -22,6 +22,8 @@ SKIPPED: Mapping[str, str] = {
     "SKIPPED.run.what": "{role}: {phase}",
     "SKIPPED.localization.what": "the search for the faulty node",
     "SKIPPED.outputs_only.why": "the session returns no tensors except its outputs",
+    "SKIPPED.unexplained.why": "the nodes found do not explain outputs {outputs}",
+    "SKIPPED.unexplained_one.why": "the nodes found do not explain output {outputs}",
     "SKIPPED.words.why": "strings and lists cannot be compared inside a model: {outputs}",
     "SKIPPED.loss.what": "the search for nodes that lose too much",
     "SKIPPED.overflow.what": "the search for overflow in float16",
