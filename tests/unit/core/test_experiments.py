@@ -5,14 +5,14 @@ import pytest
 from isomorph.core.experiments import experiment
 
 
-def test_a_prediction_that_came_true_is_told_as_seen():
+def test_a_prediction_that_came_true_is_seen():
     found = experiment("layout.input", node="join", tensor="x")
     assert found.question == "Does 'join' read the wrong tensor?"
     assert found.change == "let it read 'x' instead"
     assert (found.predicts, found.seen, found.agrees) == ("the node is right", "it is", True)
 
 
-def test_a_prediction_that_failed_is_told_otherwise():
+def test_a_prediction_that_failed_is_seen_otherwise():
     found = experiment("layout.input", agrees=False, node="join", tensor="x")
     assert (found.seen, found.agrees) == ("it is not", False)
 
