@@ -70,7 +70,9 @@ def _open_closed_streams() -> None:
 
 def _explain(error: Exception) -> int:
     if isinstance(error, IsomorphError):
-        _print_error(*error.lines)
+        from isomorph.cli.error_text import error_lines
+
+        _print_error(*error_lines(error))
         return error.exit_code
     kind, message = type(error).__name__, printable(str(error))
     _print_error(

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from isomorph.core import protocols
 from isomorph.core.entry_points import EntryPoint, entry_points
+from isomorph.core.error_of import error_of
 from isomorph.core.errors import UsageError
 from isomorph.core.operator_tables import NO_TABLES, OperatorTables
 from isomorph.core.protocols import Cause, Converter, Fix, Framework, Reporter, Rule, Runtime
@@ -105,11 +106,14 @@ def load(kind: str, name: str) -> Any:  # noqa: ANN401
     """One instance of the named extension."""
     point = _found(kind).get(name)
     if point is None:
-        raise UsageError(
-            "UNKNOWN_NAME",
-            f"there is no {_SINGULAR[kind]} {name!r}",
-            why=f"known: {', '.join(names(kind))}",
-            fix=_closest(name, names(kind)),
+        near = difflib.get_close_matches(name, names(kind), n=1)
+        raise error_of(
+            UsageError,
+            "UNKNOWN_NAME.extension_near" if near else "UNKNOWN_NAME.extension",
+            kind=_SINGULAR[kind],
+            name=name,
+            known=", ".join(names(kind)),
+            near=near[0] if near else "",
         )
     extension = point.load()()
     _require_members(kind, name, extension)
@@ -136,11 +140,13 @@ def _require_members(kind: str, name: str, extension: object) -> None:
     for protocol in (PROTOCOLS[kind], *partial):
         absent = lacking(extension, protocol)
         if absent:
-            raise UsageError(
-                "EXTENSION_INCOMPLETE",
-                f"the {_SINGULAR[kind]} {name!r} lacks {', '.join(map(repr, absent))}",
-                why=f"{protocol.__name__} in isomorph.core.protocols has them",
-                fix="update the package that provides it, or remove that package",
+            raise error_of(
+                UsageError,
+                "EXTENSION_INCOMPLETE.members",
+                kind=_SINGULAR[kind],
+                name=name,
+                members=", ".join(map(repr, absent)),
+                protocol=protocol.__name__,
             )
 
 
@@ -177,11 +183,6 @@ def converter(name: str) -> Converter:
 def rule(name: str) -> Rule:
     """The named rule of lint."""
     return cast("Rule", load("rules", name))
-
-
-def _closest(word: str, known: tuple[str, ...]) -> str | None:
-    near = difflib.get_close_matches(word, known, n=1)
-    return f"did you mean {near[0]!r}?" if near else None
 
 
 @cache

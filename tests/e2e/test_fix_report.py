@@ -114,7 +114,9 @@ def test_another_option_is_noted_and_the_faults_are_searched_for_again(folder):
     assert main([*CHECK, *KEPT]) == 1
     code, repair = _fixed("--set", "candidate.threads=1")
     assert code == 0
-    assert repair["notes"] == ["not as in the report: settings; faults are searched for again"]
+    assert repair["notes"] == [
+        "settings differ from the report, so the faults are searched for again"
+    ]
 
 
 def test_inputs_that_no_file_holds_are_asked_for(folder):

@@ -212,7 +212,7 @@ ATTRIBUTES = {
 }  # fmt: skip
 ATTRIBUTES["softmax before opset 13"] = (
     on_image("h = Softmax <axis=1> (t)", opset=13), on_image("h = Softmax <axis=1> (t)", opset=11),
-    IMAGE, "it takes all axes from it on as one, the reference takes it alone",
+    IMAGE, "it uses all axes from it on as one, the reference uses this axis only",
 )  # fmt: skip
 WEIGHTS = {
     "permuted": (dense(W), dense(W[:, [1, 0, 2, 3, 4]]), TABLE, "channels 0 and 1 along axis 1"),

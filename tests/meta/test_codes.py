@@ -19,6 +19,9 @@ def _codes(tree):
         name = getattr(node.func, "id", getattr(node.func, "attr", ""))
         if name in ERRORS | {"_finding"} and node.args:
             yield from _texts(node.args[0])
+        if name in {"error_of", "_WrongWordsError"} and node.args:
+            key = node.args[-1 if name == "error_of" else 0]
+            yield from (each.partition(".")[0] for each in _texts(key))
         if name == "Finding":
             yield from (t for k in node.keywords if k.arg == "code" for t in _texts(k.value))
 

@@ -1,7 +1,10 @@
 """The catalog of messages: each key is used, each use has the facts that its template names."""
 
 import ast
+import builtins
 import string
+from collections.abc import Mapping
+from itertools import chain
 
 import pytest
 
@@ -9,16 +12,41 @@ from isomorph import registry
 from isomorph.core.divergence import Verdict
 from isomorph.core.messages import CATALOG, message
 from isomorph.core.messages.causes import CAUSES
+from isomorph.core.messages.errors import ERRORS
+from isomorph.core.messages.experiments import EXPERIMENTS, PARTS
 from isomorph.core.messages.findings import FINDINGS
+from isomorph.core.messages.fixes import FIXES
+from isomorph.core.messages.outcomes import OUTCOMES
+from isomorph.core.messages.patches import PATCHES
+from isomorph.core.messages.rules import RULES
+from isomorph.core.messages.skipped import SKIPPED
 from isomorph.core.messages.verdicts import VERDICTS
 from isomorph.diagnose.explain import codes
 
-SENTENCES = frozenset({"summary", "reason"})
-"""Fields whose sentences the catalog holds."""
-PRODUCERS = frozenset({"Finding", "Diagnosis", "Claim", "Divergence"})
+SENTENCES: Mapping[str, frozenset[str]] = {
+    "Claim": frozenset({"reason"}),
+    "Diagnosis": frozenset({"summary", "fix"}),
+    "Divergence": frozenset({"reason"}),
+    "Experiment": frozenset({"question", "change", "predicts", "seen"}),
+    "Finding": frozenset({"summary", "fix"}),
+    "Patch": frozenset({"summary"}),
+    "Reading": frozenset({"words", "fix"}),
+    "Remark": frozenset({"message", "advice"}),
+    "Skipped": frozenset({"what", "why"}),
+}
+"""The fields of each class whose sentences the catalog holds."""
+KEYED = {"message": 0, "experiment": 0, "not_done": 0, "error_of": 1, "_WrongWordsError": 0}
+"""Functions that take a key, and the place of the key among their arguments."""
 OF_SEVERAL_CODES = frozenset({"OUTPUT", "RUN"})
 """Beginnings of keys that findings of more than one code use."""
-OF_DIFFERENCES = frozenset({"CAUSE", "difference"})
+OF_DIFFERENCES = frozenset({"CAUSE", "crash", "difference"})
+OF_FAULTS = frozenset({"constant", "fault"})
+"""Beginnings of the keys of experiments that belong to no single cause."""
+COMMANDS = frozenset({"REPAIR", "CONVERT", "STRESS", "RANGES", "EXTRACT"})
+WITHOUT_SENTENCES = ("causes", "fixes")
+"""Packages whose every text ends in a finding, an experiment or a patch."""
+CLOSED_WORDS = frozenset({" and ", " or ", "as declared", "away from zero", "to even", "to zero"})
+"""Words between names, and values that are compared: ways of rounding, a precision."""
 
 
 def _fields(template):
@@ -26,11 +54,23 @@ def _fields(template):
 
 
 def _uses(tree):
-    """Each call of ``message`` with its key, or None where it is chosen by an expression."""
+    """Each call that takes a key, with its keys and facts; none where a key is computed."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "message":
-            given = {each.arg for each in node.keywords}
-            yield node.lineno, _keys(node.args[0]), given
+        called = getattr(node.func, "id", None) if isinstance(node, ast.Call) else None
+        if called not in KEYED:
+            continue
+        given = {each.arg for each in node.keywords}
+        keys = _keys(node.args[KEYED[called]])
+        if called == "experiment":
+            keys = _parts(keys, given)
+        elif called == "not_done":
+            parts = ("what",) if len(node.args) > 1 else ("what", "why")
+            keys = {f"SKIPPED.{key}.{part}" for key in keys for part in parts}
+        elif called in {"error_of", "_WrongWordsError"}:
+            given |= {"help"} if called == "_WrongWordsError" else set()
+            own = {f"ERROR.{key}.{part}" for key in keys for part in ("why", "fix")}
+            keys = {f"ERROR.{key}.what" for key in keys} | (own & CATALOG.keys())
+        yield node.lineno, keys, given
 
 
 def _keys(node):
@@ -39,6 +79,13 @@ def _keys(node):
     if isinstance(node, ast.IfExp):
         return _keys(node.body) | _keys(node.orelse)
     return set()
+
+
+def _parts(names, given):
+    """The keys of the texts of experiments that are shown."""
+    shown = PARTS if "agrees" in given else PARTS[:4]
+    own = {f"EXPERIMENT.{name}.{part}" for name in names for part in shown}
+    return {f"EXPERIMENT.{name}.question" for name in names} | (own & CATALOG.keys())
 
 
 def _modules(root):
@@ -69,29 +116,99 @@ def test_every_message_is_used(root):
     }
     phrases = ast.parse((root / "src/isomorph/core/messages/phrases.py").read_text("utf-8"))
     words |= {key for _, keys, _ in _uses(phrases) for key in keys}
+    words |= {f"EXPERIMENT.{each}.{part}" for each in words for part in PARTS}
+    words |= {f"SKIPPED.{each}.{part}" for each in words for part in ("what", "why")}
+    words |= {f"ERROR.{each}.{part}" for each in words for part in ("what", "why", "fix")}
+    words |= {f"EXPECTED.{each}" for each in words}
     chosen = {"NOT_FINITE.first", "NOT_FINITE_AS_MEANT.first", "attribute.same_inputs_weights",
               "attribute.same_inputs"}  # fmt: skip
     assert set(CATALOG) - words - chosen == set()
 
 
-def test_a_key_begins_with_a_verdict_a_code_or_a_cause():
+def test_a_key_begins_with_a_verdict_a_code_a_cause_or_its_family():
     verdicts = {each.name for each in Verdict} | {"VERDICT"}
     assert {key.partition(".")[0] for key in VERDICTS} <= verdicts
     known = {*codes(), *OF_SEVERAL_CODES}
     assert {key.partition(".")[0] for key in FINDINGS} - known == set()
     causes = {*registry.names("causes"), *OF_DIFFERENCES}
     assert {key.partition(".")[0] for key in CAUSES} <= causes
+    assert {key.split(".")[1] for key in EXPERIMENTS} <= causes | OF_FAULTS
+    assert {key.partition(".")[0] for key in PATCHES} == {"PATCH", "EDIT"}
+    assert {key.partition(".")[0] for key in FIXES} == {"FIX", "ADVICE"}
+    assert {key.partition(".")[0] for key in SKIPPED} == {"SKIPPED"}
+    assert {key.partition(".")[0] for key in OUTCOMES} == COMMANDS
+    rules = {registry.rule(name).code for name in registry.names("rules")}
+    assert {key.partition(".")[0] for key in RULES} == rules
+    refused = {key.split(".")[1] for key in ERRORS if not key.startswith("EXPECTED.")}
+    assert refused <= set(codes())
+
+
+def test_no_two_families_share_a_key():
+    families = (
+        VERDICTS,
+        FINDINGS,
+        CAUSES,
+        EXPERIMENTS,
+        PATCHES,
+        FIXES,
+        SKIPPED,
+        OUTCOMES,
+        RULES,
+        ERRORS,
+    )
+    keys = list(chain.from_iterable(families))
+    assert len(keys) == len(set(keys))
 
 
 def _typed(tree):
-    """Sentences that a module writes itself into a finding, a diagnosis or a verdict."""
+    """Sentences that a module writes itself into a finding, an experiment or a patch."""
     for node in ast.walk(tree):
-        if not (isinstance(node, ast.Call) and getattr(node.func, "id", None) in PRODUCERS):
-            continue
-        for each in node.keywords:
-            literal = isinstance(each.value, (ast.JoinedStr, ast.Constant))
-            if each.arg in SENTENCES and literal:
+        called = getattr(node.func, "id", None) if isinstance(node, ast.Call) else None
+        fields = SENTENCES.get(called, frozenset())
+        for each in node.keywords if fields else ():
+            if each.arg in fields and any(map(_words, _branches(each.value))):
                 yield each.value.lineno
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", None) == "_remark":
+            # Rules with several remarks make them in a method of this name.
+            yield from (each.lineno for each in node.args if any(map(_words, _branches(each))))
+
+
+def _branches(node):
+    """An expression, or those between which it chooses."""
+    if isinstance(node, ast.IfExp):
+        return (*_branches(node.body), *_branches(node.orelse))
+    if isinstance(node, ast.BoolOp):
+        return tuple(chain.from_iterable(map(_branches, node.values)))
+    return (node,)
+
+
+def _words(node):
+    """Whether an expression is a text with a space: neither a name nor a key."""
+    if isinstance(node, ast.JoinedStr):
+        text = "".join(each.value for each in node.values if isinstance(each, ast.Constant))
+        option = text.startswith("--")
+        return any(map(str.isalpha, text)) and " " in text and not option
+    text = node.value if isinstance(node, ast.Constant) else None
+    spoken = isinstance(text, str) and " " in text and any(map(str.isalpha, text))
+    return spoken and text not in CLOSED_WORDS
+
+
+def _sentences(tree):
+    """Texts with a space in a module, without docstrings, types and the words of errors."""
+    silent = set()
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        for each in body if isinstance(body, list) else ():
+            if isinstance(each, ast.Expr):
+                silent.add(id(each.value))
+        if isinstance(node, (ast.Raise, ast.JoinedStr, ast.Assert)):
+            silent |= {id(each) for each in ast.walk(node) if each is not node}
+        if isinstance(node, ast.Subscript):
+            silent |= {id(each) for each in ast.walk(node.slice)}
+    for node in ast.walk(tree):
+        text = isinstance(node, (ast.JoinedStr, ast.Constant))
+        if text and _words(node) and id(node) not in silent:
+            yield node.lineno
 
 
 def test_no_module_writes_the_sentence_of_a_finding_itself(root):
@@ -99,9 +216,73 @@ def test_no_module_writes_the_sentence_of_a_finding_itself(root):
     assert not found, "\n".join(found)
 
 
-def test_the_gate_sees_a_sentence_that_is_written_in_place():
-    assert list(_typed(ast.parse("Finding(code=c, summary=f'node {n} is wrong')")))
+def test_skipped_is_made_from_the_catalog_and_from_limits_alone(root):
+    """A text that a variable holds would be one that the gate above does not see."""
+    found = [
+        str(path)
+        for path, tree in _modules(root)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "Skipped"
+    ]
+    assert set(found) == {"src/isomorph/core/not_done.py"}
+
+
+def _refusals(tree):
+    """Errors of our own whose sentence is written where they are raised."""
+    for node in ast.walk(tree):
+        called = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
+        ours = called.endswith("Error") and not hasattr(builtins, called)
+        if ours and any(map(_words, chain(*map(_branches, node.args)))):
+            yield node.lineno
+
+
+def test_errors_of_what_a_user_typed_stand_in_the_catalog(root):
+    found = [
+        f"{path}:{line}"
+        for path, tree in _modules(root)
+        if path.parts[2] in {"api", "cli", "server", "registry.py"}
+        for line in _refusals(tree)
+    ]
+    assert not found, "raise them with error_of:\n" + "\n".join(found)
+
+
+def test_the_gate_sees_an_error_with_words_of_its_own():
+    assert list(_refusals(ast.parse("raise UsageError('BAD_OPTION', f'{a} is wrong')")))
+    assert not list(_refusals(ast.parse("raise error_of(UsageError, 'BAD_OPTION.word', a=b)")))
+
+
+def test_causes_and_fixes_hold_no_sentence_at_all(root):
+    found = [
+        f"{path}:{line}"
+        for path, tree in _modules(root)
+        if path.parts[2] in WITHOUT_SENTENCES
+        for line in _sentences(tree)
+    ]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "Finding(code=c, summary=f'node {n} is wrong')",
+        "Patch(summary='remove it' if c else d)",
+        "Experiment(seen=text or 'it is')",
+        "self._remark('it is infinite', name)",
+    ],
+)
+def test_the_gate_sees_a_sentence_that_is_written_in_place(source):
+    assert list(_typed(ast.parse(source)))
+
+
+def test_the_gate_leaves_the_catalog_and_names_alone():
     assert not list(_typed(ast.parse("Finding(code=c, summary=message('LATENT.probe', a=b))")))
+    assert not list(_typed(ast.parse("Patch(summary='')")))
+
+
+def test_the_gate_of_a_package_sees_helpers_but_neither_docstrings_nor_errors():
+    assert list(_sentences(ast.parse("def f(): return named('the values')")))
+    assert list(_sentences(ast.parse("words = f'scale {a} of {b}'")))
+    assert not list(_sentences(ast.parse("def f():\n '''A text.'''\n raise E('a b')")))
 
 
 def test_a_fact_that_is_missing_is_an_error():
@@ -109,9 +290,10 @@ def test_a_fact_that_is_missing_is_an_error():
         message("attribute.value", name="epsilon")
 
 
-@pytest.mark.parametrize("key", sorted(CATALOG))
-def test_a_sentence_is_one_line_without_a_final_period(key):
-    text = CATALOG[key]
-    assert "\n" not in text
-    assert "  " not in text
-    assert not text.endswith(".")
+def test_a_sentence_is_one_line_without_a_final_period():
+    wrong = [
+        key
+        for key, text in CATALOG.items()
+        if "\n" in text or "  " in text.lstrip() or text.endswith(".")
+    ]
+    assert not wrong

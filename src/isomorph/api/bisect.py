@@ -13,6 +13,7 @@ from isomorph.api.environment import open_loader
 from isomorph.api.option_keywords import with_keywords
 from isomorph.api.options import PairOptions, RuntimeOptions
 from isomorph.core.bisection import Bisection, Over, SearchOutcome, Trial, TrialStatus
+from isomorph.core.error_of import error_of
 from isomorph.core.errors import RuntimeFailedError, UnreadableModelError, UsageError
 from isomorph.core.execution import InstalledFrom
 from isomorph.core.protocols import ListsOptimizers
@@ -236,14 +237,10 @@ def _over_optimizers(question: _Question, side: str, judge: Judge) -> Bisection:
     listed = question.check(runtimes, {f"{side}.{OPTIMIZER_SETTING}": "yes"})
     environment = listed.environments.get(f"{side} run")
     if environment is None:
-        raise UsageError("BAD_OPTION", f"the {side} was not run", why=listed.reason)
+        raise error_of(UsageError, "BAD_OPTION.not_run", side=side, reason=listed.reason)
     runtime = registry.runtime(environment.runtime)
     if not isinstance(runtime, ListsOptimizers):
-        raise UsageError(
-            "BAD_OPTION",
-            f"runtime {environment.runtime!r} does not list its optimizers",
-            fix="search over releases, or run the model in ONNX Runtime",
-        )
+        raise error_of(UsageError, "BAD_OPTION.no_optimizers", runtime=environment.runtime)
     switches = {each.name: each for each in runtime.optimizer_switches(environment.facts)}
     points = (ALL_ON, *switches)
 
@@ -308,13 +305,11 @@ def _runtime_of(package: str) -> tuple[str, str]:
         if isinstance(runtime, InstalledFrom):
             known |= {each: (name, statement) for each, statement in runtime.packages.items()}
     if package not in known:
-        raise UsageError(
-            "BAD_OPTION",
-            f"no runtime is known to come from the package {package!r}"
-            if package
-            else "a search over releases needs the name of a package",
-            why=f"known: {', '.join(sorted(known))}",
-            fix="--package onnxruntime",
+        raise error_of(
+            UsageError,
+            "BAD_OPTION.package" if package else "BAD_OPTION.no_package",
+            package=package,
+            known=", ".join(sorted(known)),
         )
     return known[package]
 
@@ -354,11 +349,9 @@ def _side(
         return able[-1]
     if stated in able:
         return str(stated)
-    raise UsageError(
-        "WRONG_RUNTIME",
-        f"runtime {runtime!r} runs {'no' if not able else f'only the {able[0]}'} model of these",
-        fix=f"--side {able[0]}" if able else "name another package",
-    )
+    if able:
+        raise error_of(UsageError, "WRONG_RUNTIME.side", runtime=runtime, side=able[0])
+    raise error_of(UsageError, "WRONG_RUNTIME.neither", runtime=runtime)
 
 
 def _settings_of(question: _Question, side: str) -> dict[str, str]:

@@ -12,6 +12,7 @@ from isomorph.api.option_keywords import with_keywords
 from isomorph.api.options import CheckOptions
 from isomorph.api.repeat import check_request
 from isomorph.core.budgets import stated_budgets
+from isomorph.core.error_of import error_of
 from isomorph.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -151,13 +152,9 @@ def _given_samples(
 ) -> tuple[DataSet | None, UserMetric | None]:
     """The test set and the metric over it, where these are given."""
     if options.only_given and inputs is None and data is None:
-        raise UsageError(
-            "NOTHING_GIVEN",
-            "the question is restricted to the given inputs, and none are given",
-            fix="give them with --inputs or --data, or leave out --only-given",
-        )
+        raise error_of(UsageError, "NOTHING_GIVEN.only_given")
     if data is None and options.metric is not None:
-        raise UsageError("BAD_OPTION", "a metric needs samples", fix="give them with --data")
+        raise error_of(UsageError, "BAD_OPTION.metric")
     # Arrays that no input takes are an error, unless a metric may use them, as labels.
     memory, spare = options.runtime.limits.memory, options.metric is not None
     samples = sample_set(data, inputs, memory=memory, spare=spare)
@@ -176,30 +173,22 @@ def _refuse_without_decoder(
     """Raise a ``UsageError`` for options of decoding that nothing is decoded for."""
     if options.decode is None:
         if options.caches:
-            raise UsageError(
-                "BAD_OPTION", "--cache is for decoding", fix="say how many tokens: --decode N"
-            )
+            raise error_of(UsageError, "BAD_OPTION.cache")
         return
     if options.decode < 1:
-        raise UsageError("BAD_OPTION", f"--decode {options.decode} decodes nothing")
+        raise error_of(UsageError, "BAD_OPTION.no_tokens", count=options.decode)
     if candidate is None:
-        raise UsageError("BAD_OPTION", "--decode compares two models, and one is given")
+        raise error_of(UsageError, "BAD_OPTION.decode_one")
     if data is not None:
-        raise UsageError(
-            "BAD_OPTION", "--decode has one prompt, and --data gives many samples",
-            fix="give the prompt with --inputs; it may have several rows",
-        )  # fmt: skip
+        raise error_of(UsageError, "BAD_OPTION.decode_data")
 
 
 def _refuse_without_pair(options: CheckOptions, candidate: object) -> None:
     """Raise a ``UsageError`` where there are no two graphs of one step to prove equal."""
     if candidate is None:
-        raise UsageError("BAD_OPTION", "--prove compares two models, and one is given")
+        raise error_of(UsageError, "BAD_OPTION.prove_one")
     if options.decode is not None:
-        raise UsageError(
-            "BAD_OPTION", "--prove is about one call of a model, and --decode makes many",
-            fix="isomorph prove with the inputs of one step",
-        )  # fmt: skip
+        raise error_of(UsageError, "BAD_OPTION.prove_decode")
 
 
 def _is_file(source: Any) -> bool:  # noqa: ANN401

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from isomorph.api.environment import open_loader
 from isomorph.api.options import RuntimeOptions
+from isomorph.core.error_of import error_of
 from isomorph.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,11 +35,8 @@ def diff(
     if any(reports) and may_be_report(reference) and may_be_report(candidate):
         return _diff_reports(Path(reference), Path(candidate))
     if any(reports):
-        raise UsageError(
-            "BAD_OPTION",
-            "a report cannot be compared with a model",
-            why=f"{reference if reports[0] else candidate} is a JSON report",
-            fix="name two models, or two reports that check wrote with --format json",
+        raise error_of(
+            UsageError, "BAD_OPTION.diff_mixed", report=reference if reports[0] else candidate
         )
     from isomorph.diffing.model_diff import diff_models
     from isomorph.measure.parallel import run_parallel

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from isomorph.api.options import PairOptions, RuntimeOptions
 from isomorph.core.cost import START, phase
+from isomorph.core.error_of import error_of
 from isomorph.core.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -51,9 +52,7 @@ def sample_set(
     if data is None:
         return None
     if inputs is not None:
-        raise UsageError(
-            "BAD_OPTION", "--inputs and --data are both given", fix="give one sample, or many"
-        )
+        raise error_of(UsageError, "BAD_OPTION.inputs_and_data")
     from isomorph.inputs.data_sets import data_set
 
     return data_set(Path(data), memory=memory, spare=spare)
@@ -203,12 +202,7 @@ def load_options(
         _refuse_idle_state(sources)
         options["state"] = str(state)
     if ops and not trust:
-        raise RefusedError(
-            "OPS_NEED_TRUST",
-            f"the operators of {ops[0]} are code that would run",
-            why="importing a module runs whatever it holds",
-            fix="add --trust if it is yours",
-        )
+        raise error_of(RefusedError, "OPS_NEED_TRUST.module", module=ops[0])
     custom = sys.modules.get("isomorph.kernels.custom")
     words = [*ops, *(custom.origins() if custom is not None else ())]
     if words:
@@ -222,9 +216,4 @@ def _refuse_idle_state(sources: Sequence[object]) -> None:
 
     words = [each for each in sources if isinstance(each, (str, Path))]
     if not any(source_kind(str(word)) == "factory" for word in words):
-        raise UsageError(
-            "BAD_OPTION",
-            "--state was given, and no model is built by a factory",
-            why="a model file holds its own weights",
-            fix="leave out --state, or give package.module:factory",
-        )
+        raise error_of(UsageError, "BAD_OPTION.state")

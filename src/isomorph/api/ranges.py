@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from isomorph.api.environment import open_loader, sample_set
 from isomorph.api.option_keywords import with_keywords
 from isomorph.api.options import RuntimeOptions
+from isomorph.core.error_of import error_of
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.ranges import TARGETS
 
@@ -45,9 +46,7 @@ def ranges(
     from isomorph.bounds.model_ranges import model_ranges
 
     if to is not None and to not in TARGETS:
-        raise UsageError(
-            "BAD_OPTION", f"ranges knows no type {to!r}", why=f"it knows: {', '.join(TARGETS)}"
-        )
+        raise error_of(UsageError, "BAD_OPTION.range_type", dtype=to, known=", ".join(TARGETS))
     options = with_keywords(options or RuntimeOptions(), keywords)
     stated = stated_ranges(ranges)
     samples = sample_set(data, inputs, memory=options.limits.memory)
@@ -110,10 +109,7 @@ def stated_ranges(ranges: Mapping[str, Sequence[float]] | None) -> dict[str, tup
     for name, pair in (ranges or {}).items():
         low, high = (float(pair[0]), float(pair[1])) if len(pair) == 2 else (math.nan, math.nan)
         if not (math.isfinite(low) and math.isfinite(high) and low <= high):
-            raise UsageError(
-                "BAD_OPTION",
-                f"the range of {name or 'all inputs'} has no two finite numbers, the lower first",
-                fix="--range x=-1:1",
-            )
+            key = "BAD_OPTION.range" if name else "BAD_OPTION.range_all"
+            raise error_of(UsageError, key, name=name)
         found[name] = low, high
     return found

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.api.options import CheckOptions, Limits, PairOptions, RuntimeOptions
+from isomorph.core.error_of import error_of
 from isomorph.core.errors import IsomorphError, UsageError
+from isomorph.core.messages import message
 from isomorph.core.request import CheckRequest, FileRole
 
 if TYPE_CHECKING:
@@ -93,7 +95,7 @@ def repeated_call(call: RepairCall) -> RepairCall:
     dims, budgets = call.dims or asked.dims, call.budgets or asked.budgets
     other = _differences(asked, check_request(options, dims=dims, budgets=budgets))
     if other:
-        notes.append(f"not as in the report: {', '.join(other)}; faults are searched for again")
+        notes.append(message("REPAIR.other_options", options=", ".join(other)))
     return RepairCall(
         reference=located(reference, asked, path),
         candidate=located(candidate, asked, path),
@@ -110,11 +112,7 @@ def repeated_call(call: RepairCall) -> RepairCall:
 
 def _no_candidate(reference: object) -> UsageError:
     named = reference if isinstance(reference, (str, Path)) else "REFERENCE"
-    return UsageError(
-        "USAGE",
-        "CANDIDATE is missing: one model alone is given, and no report",
-        fix=f"isomorph fix {named} CANDIDATE, or isomorph fix REPORT.json",
-    )
+    return error_of(UsageError, "USAGE.candidate", reference=named)
 
 
 def _request_of_bindings(report: Report) -> CheckRequest:
@@ -157,15 +155,15 @@ def _given_again(report: Report, asked: CheckRequest, path: Path) -> tuple[Any, 
     from isomorph.store.requested_files import located
 
     if asked.decode is not None:
-        return None, ["the report is about decoding; give the inputs of one step with --inputs"]
+        return None, [message("REPAIR.decoding")]
     file = asked.file(FileRole.INPUTS)
     if file is not None:
         place = located(file.location, asked, path)
         return place, _change(file, place)
     if asked.file(FileRole.DATA) is not None:
-        return None, ["the report is about a test set; the repair is measured on generated inputs"]
+        return None, [message("REPAIR.test_set")]
     if any(each.kind is InputKind.GIVEN for each in report.inputs):
-        return None, ["the report names no file of its inputs; give them with --inputs"]
+        return None, [message("REPAIR.no_inputs")]
     return None, []
 
 
@@ -174,7 +172,7 @@ def _change(file: RequestedFile, place: str) -> list[str]:
     from isomorph.store.requested_files import file_digest
 
     same = not file.digest or not Path(place).is_file() or file_digest(Path(place)) == file.digest
-    return [] if same else [f"{file.location} has changed since the report"]
+    return [] if same else [message("REPAIR.changed", file=file.location)]
 
 
 def _differences(asked: CheckRequest, now: CheckRequest) -> list[str]:
@@ -201,13 +199,17 @@ def changed_models(report: Report | None, *handles: ModelHandle) -> tuple[str, .
     for handle in handles:
         model = models[handle.role]
         if model.digest != handle.model.digest:
-            notes.append(f"{model.location} has changed since the report")
+            notes.append(message("REPAIR.changed", file=model.location))
         with suppress(IsomorphError):  # the repair reports a runtime that cannot be opened
             handle.run()
         key = f"{handle.role} run"
         then, now = report.environments.get(key), handle.environments.get(key)
         if then is not None and now is not None and _runtime(then) != _runtime(now):
-            notes.append(f"the {handle.role} runs in {_runtime(now)}, not in {_runtime(then)}")
+            notes.append(
+                message(
+                    "REPAIR.other_runtime", role=handle.role, now=_runtime(now), then=_runtime(then)
+                )
+            )
     return tuple(notes)
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from isomorph.core.error_of import error_of
 from isomorph.core.errors import UsageError
 from isomorph.core.sweep import EngineName
 
@@ -60,14 +61,12 @@ def _engine(
 ) -> Iterator[Engine]:
     """The engine of this name; a cluster is left, or ended where it was started here."""
     if name not in tuple(EngineName):
-        raise UsageError(
-            "BAD_OPTION", f"{name!r} is no engine", why=f"expected: {', '.join(EngineName)}"
-        )
+        raise error_of(UsageError, "BAD_OPTION.engine", name=name, known=", ".join(EngineName))
     if name == EngineName.LOCAL:
         from isomorph.sweeping.local_engine import LocalEngine
 
         if address is not None:
-            raise UsageError("BAD_OPTION", "--address is for --engine ray", fix="add --engine ray")
+            raise error_of(UsageError, "BAD_OPTION.address")
         yield LocalEngine(jobs=jobs or default_jobs(), memory_bytes=memory or _memory())
         return
     from isomorph.sweeping.cell_keys import versions

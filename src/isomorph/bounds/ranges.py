@@ -20,6 +20,7 @@ from isomorph.bounds.sample_values import SampleValues
 from isomorph.bounds.walk import GraphWalk, TensorBounds, float_tensors, moving_tensors
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import noted_limits
+from isomorph.core.not_done import beyond
 from isomorph.core.ranges import (
     OpenReason,
     OverflowInput,
@@ -28,7 +29,6 @@ from isomorph.core.ranges import (
     TensorRange,
     TrailStep,
 )
-from isomorph.core.report import Skipped
 from isomorph.core.search_limits import RANGE_SAMPLES, SEARCH_CHILDREN, SEARCHED_TENSORS, SEARCHES
 from isomorph.inputs.extreme_search import differentiable, search, steps_along
 from isomorph.inputs.input_space import input_range
@@ -72,7 +72,7 @@ class RangeAnalysis:
         """The answer, with the limits that were hit."""
         with noted_limits() as noted:
             found = self._ranges()
-        skipped = tuple(Skipped(what=each.left_out, why=each.why) for each in noted)
+        skipped = tuple(map(beyond, noted))
         return replace(found, skipped=skipped)
 
     def _ranges(self) -> Ranges:

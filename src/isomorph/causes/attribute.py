@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.diagnosis_limits import PARAMETER_NODES, PARAMETER_TRIALS
+from isomorph.core.experiments import experiment
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.messages import message
 from isomorph.core.patch import Edit, Patch
-from isomorph.core.report import Experiment
 from isomorph.diagnose import node_constants, tensor_grids
 from isomorph.diagnose.activation_forms import forms, related
-from isomorph.diagnose.experiments import restore_experiment
 from isomorph.diagnose.flattened_softmax import taken_as_one
 from isomorph.diagnose.parameter_values import alternatives, shifted_slices
 from isomorph.diagnose.parameters import (
@@ -165,15 +164,20 @@ def _parameter_diagnosis(
 ) -> Diagnosis:
     number = node is None or changes[0][0] in node.inputs
     owner = "" if node is None or node.name == context.node.name else node.op
-    whose = f" of {node.name!r}" if node is not None else ""
     names = ", ".join(name for name, _, _ in changes)
+    setting = _setting(changes)
+    asked = (
+        experiment("attribute.parameter", names=names, setting=setting)
+        if node is None
+        else experiment("attribute.parameter_of", names=names, node=node.name, setting=setting)
+    )
     learned = number and node is not None and node.op in _LEARNED
     return Diagnosis(
         cause="weight" if learned else "attribute",
         certainty=Certainty.CONFIRMED,
         summary=_differing(changes, owner, number=number),
         evidence={"attributes": [list(map(str, each)) for each in changes]},
-        experiments=(restore_experiment(f"Is {names}{whose} wrong?", _setting(changes)),),
+        experiments=(asked,),
         fix=_setting(changes),
         node=node.name if node is not None else None,
         about=_named_so(context, changes[0][2]) if number else _about(changes),
@@ -220,7 +224,9 @@ def _differing(changes: Sequence[Change], owner: str = "", *, number: bool = Fal
 
 
 def _setting(changes: Sequence[Change]) -> str:
-    return "; ".join(f"set {name} to {_shown(right)}" for name, _, right in changes)
+    return "; ".join(
+        message("FIX.set", name=name, value=_shown(right)) for name, _, right in changes
+    )
 
 
 def _flattened(context: FaultContext) -> Diagnosis | None:
@@ -229,7 +235,7 @@ def _flattened(context: FaultContext) -> Diagnosis | None:
     if found is None:
         return None
     node, axis, flat, experiment = found
-    readings = ["takes all axes from it on as one", "takes it alone"]
+    readings = [message("attribute.flat"), message("attribute.alone")]
     cand, ref = readings if flat else reversed(readings)
     return Diagnosis(
         cause="attribute",
@@ -237,7 +243,7 @@ def _flattened(context: FaultContext) -> Diagnosis | None:
         summary=message("attribute.opset", axis=axis, now=cand, right=ref),
         evidence={"axis": axis, "as_one": flat},
         experiments=(experiment,),
-        fix=f"let {node.op} {'work along the last axis, transposed' if flat else 'flatten first'}",
+        fix=message("FIX.transpose_axis" if flat else "FIX.flatten_axes", axis=axis, op=node.op),
         about=frozenset({"axis"}),
     )
 
@@ -255,16 +261,8 @@ def _another_form(context: FaultContext) -> Diagnosis | None:
         certainty=Certainty.CONFIRMED,
         summary=message("attribute.form", now=cand, right=ref),
         evidence={"form": cand.value, "reference_form": ref.value},
-        experiments=(
-            Experiment(
-                question="Which formula does each side compute?",
-                change="the known formulas are computed in float64 from the same input",
-                predicts="each side is one of them",
-                seen=f"the candidate is {cand}, the reference {ref}",
-                agrees=True,
-            ),
-        ),
-        fix=f"use {ref}",
+        experiments=(experiment("attribute.formula", now=cand, right=ref),),
+        fix=message("FIX.formula", formula=ref),
         about=frozenset({cand.name, ref.name}),
     )
 
@@ -289,7 +287,7 @@ def _suspected(context: FaultContext) -> Iterator[Diagnosis]:
     equal_weights = node_constants.stores_equal_weights(context)
     text = message(f"attribute.same_inputs{'_weights' if equal_weights else ''}")
     if different:
-        text = message("attribute.suspected", text=text, changes=_differing(different))
+        text = message("attribute.suspected", changes=_differing(different))
     yield Diagnosis(
         cause="attribute",
         certainty=Certainty.VISIBLE if different else Certainty.POSSIBLE,
@@ -344,11 +342,11 @@ def _rank(context: FaultContext, node: Node) -> int:
 
 def _shown(value: Any) -> str:  # noqa: ANN401
     if value is None:
-        return "not given"
+        return message("attribute.not_given")
     if isinstance(value, (tuple, list)) and len(value) == 1:
         return _shown(value[0])
     if isinstance(value, np.ndarray):
-        return "the reference's"
+        return message("attribute.reference_value")
     return shortest_decimal(value) if isinstance(value, float) else str(value)
 
 

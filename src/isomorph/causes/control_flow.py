@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.diagnosis_limits import LOOP_ROUNDS
+from isomorph.core.experiments import experiment
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.messages import message
 from isomorph.core.patch import Patch, SetInput, SwapBodies
-from isomorph.diagnose.experiments import restore_experiment
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
+    from isomorph.core.report import Experiment
     from isomorph.core.trace import Array
 
 _BRANCHING = frozenset({"If", "Where", "FaultContext"})
@@ -58,7 +59,7 @@ class ControlFlow:
                 else Certainty.POSSIBLE,
                 summary=message("control_flow.result", op=context.node.op),
                 # Neither the other branch nor another number of rounds is what the reference gives.
-                fix="compare what it does inside with the reference's",
+                fix=message("FIX.compare_body"),
             )
 
 
@@ -72,12 +73,13 @@ def _negated(context: FaultContext) -> Diagnosis | None:
         return None
     if not context.equals(np.logical_not(context.wrong)):
         return None
-    there = next((node.op for node in reversed(context.counterparts)), "the reference's")
+    there = next((node.op for node in reversed(context.counterparts)), None)
+    right = there or message("control_flow.reference_op")
     return _diagnosis(
         context.node,
-        message("control_flow.inverted", op=context.node.op, right=there),
-        "its result is inverted",
-        f"use {there}, or invert the condition",
+        message("control_flow.inverted", op=context.node.op, right=right),
+        experiment("control_flow.result", node=context.node.name),
+        message("FIX.condition", op=there) if there else message("FIX.negate"),
     )
 
 
@@ -91,8 +93,8 @@ def _inverted(context: FaultContext, node: Node) -> Diagnosis | None:
     return _diagnosis(
         node,
         message("control_flow.other_branch", op=node.op),
-        f"its condition {condition!r} is inverted",
-        "exchange the branches, or do not invert the condition",
+        experiment("control_flow.condition", node=node.name, condition=condition),
+        message("FIX.branches_or_condition"),
     )
 
 
@@ -116,8 +118,8 @@ def _exchanged(context: FaultContext, node: Node) -> Diagnosis | None:
     return _diagnosis(
         node,
         message("control_flow.exchanged", op=node.op),
-        "its branches are exchanged",
-        "exchange the branches",
+        experiment("control_flow.branches", node=node.name),
+        message("FIX.branches"),
     )
 
 
@@ -134,8 +136,8 @@ def _rounds(context: FaultContext, node: Node) -> Diagnosis | None:
             return _diagnosis(
                 node,
                 message("control_flow.rounds", now=now, right=rounds),
-                f"its trip count {count!r} becomes {rounds}",
-                "compute the trip count from the input instead of storing it",
+                experiment("control_flow.trip_count", node=node.name, count=count, rounds=rounds),
+                message("FIX.trip_count"),
             )
     LOOP_ROUNDS.reached()
     return None
@@ -157,17 +159,17 @@ def _frozen(context: FaultContext) -> Diagnosis | None:
         certainty=Certainty.VISIBLE,
         summary=message("control_flow.frozen", op=there[0].op, node=there[0].name),
         evidence={"reference_node": there[0].name},
-        fix="export with the decision kept (torch.cond, a scripted function), not traced away",
+        fix=message("FIX.keep_decision"),
     )
 
 
-def _diagnosis(node: Node, summary: str, change: str, fix: str) -> Diagnosis:
+def _diagnosis(node: Node, summary: str, asked: Experiment, fix: str) -> Diagnosis:
     return Diagnosis(
         cause="control_flow",
         certainty=Certainty.CONFIRMED,
         summary=summary,
         evidence={"operator": node.op},
-        experiments=(restore_experiment(f"Does {node.name!r} decide wrongly?", change),),
+        experiments=(asked,),
         fix=fix,
         node=node.name,
     )

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.experiments import experiment
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.messages import message
-from isomorph.core.report import Experiment
 from isomorph.match.topology import Topology
 from isomorph.measure.precision import QUANTIZED_OPS
 
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
 _CASTS = frozenset({"Cast", "CastLike"})
 _ROUNDINGS: Mapping[str, Callable[[Array], Array]] = {
-    "truncates its quotient": np.trunc, "rounds its quotient": np.rint,
-    "rounds its quotient down": np.floor, "rounds its quotient up": np.ceil,
-    "keeps the fraction of its quotient": lambda values: values,
+    "dtype.truncates": np.trunc, "dtype.rounds": np.rint, "dtype.rounds_down": np.floor,
+    "dtype.rounds_up": np.ceil, "dtype.keeps_fraction": lambda values: values,
 }  # fmt: skip
 
 
@@ -54,7 +53,7 @@ class Dtype:
                     cause="dtype",
                     certainty=Certainty.VISIBLE,
                     summary=message("dtype.computed", op=op, now=cand[op], right=ref[op]),
-                    fix="compute it in the reference's type",
+                    fix=message("FIX.compute_type"),
                 )
                 return
         casts = [node for node in context.nodes if node.op in _CASTS]
@@ -71,20 +70,14 @@ def _cast(context: FaultContext, casts: Sequence[Node]) -> Diagnosis:
     observed = observed or next(
         (text for node in casts if (text := _beyond(context, node)) is not None), None
     )
-    experiment = Experiment(
-        question=f"Do the values fit into {', '.join(types)}?",
-        change="the right values pass through that type",
-        predicts="they become the wrong ones",
-        seen="they do" if observed else "they do not",
-        agrees=observed is not None,
-    )
+    asked = experiment("dtype.fits", agrees=observed is not None, types=", ".join(types))
     return Diagnosis(
         cause="dtype",
         certainty=Certainty.CONFIRMED if observed else Certainty.VISIBLE,
         summary=observed or message("dtype.changed", types=", ".join(types)),
         evidence={"casts": [node.name for node in casts], "types": types},
-        experiments=(experiment,),
-        fix="keep the reference's type",
+        experiments=(asked,),
+        fix=message("FIX.keep_type"),
         about=frozenset(types),
     )
 
@@ -99,7 +92,8 @@ def _rounded(context: FaultContext, casts: Sequence[Node]) -> Diagnosis | None:
             _rounding(values.astype(np.float64), v) for v in (context.wrong, context.right)
         )
         if cand is not None and ref is not None and cand != ref:
-            cand, ref = (each.replace("its quotient", "the values") for each in (cand, ref))
+            values_text = message("dtype.values")
+            cand, ref = (message(each, values=values_text) for each in (cand, ref))
             text = message("dtype.cast", now=cand, right=ref)
             return _rounding_diagnosis(text, cand, ref)
     return None
@@ -120,12 +114,12 @@ def _done_by(context: FaultContext, kind: str) -> str | None:
         span = float(info.max) - float(info.min) + 1.0
         wrapped = (whole - float(info.min)) % span + float(info.min)
         if np.array_equal(wrapped, wrong):
-            return f"the values leave the range of {kind} and wrap around"
+            return message("dtype.wraps", dtype=kind)
         if np.array_equal(np.clip(whole, info.min, info.max), wrong):
-            return f"the values leave the range of {kind} and are cut off at its ends"
+            return message("dtype.clipped", dtype=kind)
         return message("dtype.range", dtype=kind)
     if np.array_equal(whole, wrong) and not np.array_equal(whole, right):
-        return f"the fraction is lost in {kind}"
+        return message("dtype.fraction", dtype=kind)
     return None
 
 
@@ -158,6 +152,7 @@ def _divided(context: FaultContext) -> Diagnosis | None:
     cand = _rounding(quotient, context.wrong)
     if cand is None or ref is None or cand == ref:
         return None
+    cand, ref = (message(each, values=message("dtype.quotient")) for each in (cand, ref))
     return _rounding_diagnosis(message("dtype.division", now=cand, right=ref), cand, ref)
 
 
@@ -167,16 +162,8 @@ def _rounding_diagnosis(summary: str, cand: str, ref: str) -> Diagnosis:
         certainty=Certainty.CONFIRMED,
         summary=summary,
         evidence={"candidate": cand, "reference": ref},
-        experiments=(
-            Experiment(
-                question="How does each side round?",
-                change="the same values are computed in float64 and rounded in every way",
-                predicts="the two sides are two of them",
-                seen=f"the candidate {cand}, the reference {ref}",
-                agrees=True,
-            ),
-        ),
-        fix="compute in the reference's type, and round as it does",
+        experiments=(experiment("dtype.rounding", now=cand, right=ref),),
+        fix=message("FIX.round_alike"),
     )
 
 
@@ -213,4 +200,4 @@ def _finite(context: FaultContext) -> bool:
 
 
 def _type(context: FaultContext, tensor: str) -> str:
-    return context.candidate.declared_dtype(tensor) or "another type"
+    return context.candidate.declared_dtype(tensor) or message("dtype.unknown")

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.diagnosis_limits import OPTIMIZER_ROUNDS
 from isomorph.core.execution import Switch
+from isomorph.core.experiments import experiment
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.messages import message
 from isomorph.core.report import Experiment, Fact
 from isomorph.diagnose import node_constants
-from isomorph.diagnose.experiments import restore_experiment
 from isomorph.diagnose.parameters import attributes
 from isomorph.diagnose.reference_attributes import equal
 from isomorph.match.topology import Topology
@@ -57,7 +57,7 @@ class Fusion:
             cause="fusion",
             certainty=Certainty.CONFIRMED,
             summary=message(
-                "fusion.operator", op=context.node.op, parts=parts or "what it replaces"
+                "fusion.operator", op=context.node.op, parts=parts or message("fusion.replaced")
             ),
             evidence={"attributes": {k: str(v) for k, v in context.node.attributes.items()}},
         )
@@ -102,12 +102,7 @@ def _switched_off(execution: Execution) -> Iterator[Diagnosis]:
     right = execution.right(execution.plain) if execution.plain else None
     if right is None:
         return  # nothing can be switched off, or nothing runs then
-    everything = restore_experiment(
-        "Does an optimizer of the runtime change the result?",
-        "the same model runs with every optimizer off",
-        of="the run",
-        right=right,
-    )
+    everything = experiment("fusion.none", agrees=right)
     if not right:
         yield Diagnosis(
             cause="fusion",
@@ -120,14 +115,14 @@ def _switched_off(execution: Execution) -> Iterator[Diagnosis]:
     culprit = single or level
     settings = culprit.settings if culprit is not None else execution.plain
     flags = " ".join(f"--set {key}={value}" for key, value in settings.items())
-    named = culprit.name if culprit is not None else "an optimizer of the runtime"
+    named = culprit.name if culprit is not None else message("fusion.some_optimizer")
     yield Diagnosis(
         cause="fusion",
         certainty=Certainty.CONFIRMED,
         summary=message("fusion.optimizer", optimizer=named),
         experiments=(everything, *tried),
         evidence={Fact.OPTIMIZER: named, Fact.SETTINGS: dict(settings)},
-        fix=f"run with {flags}",
+        fix=message("FIX.run_with", flags=flags),
         restores_run=True,
         about=frozenset(settings.values()),
     )
@@ -138,20 +133,11 @@ def _narrowed(execution: Execution) -> tuple[Switch | None, Switch | None, list[
     groups = [each for each in execution.switches if each.kind == "optimizer"]
     now = execution.environment.settings
     groups = [each for each in groups if any(now.get(k) != v for k, v in each.settings.items())]
-    level, tried = _first(execution, groups, "group of optimizers")
+    level, tried = _first(execution, groups, message("fusion.group"))
     single, more = _single(execution, execution.single({}))
     together = _together(execution) if single is None else None
     if together is not None:
-        names = together.name
-        more.append(
-            Experiment(
-                question=f"Are they {names} together?",
-                change="only these optimizers are off: one does what another left undone",
-                predicts="the run is right, and wrong with any of them on",
-                seen="it is so",
-                agrees=True,
-            )
-        )
+        more.append(experiment("fusion.together", names=together.name))
     return level, single or together, [*tried, *more]
 
 
@@ -166,7 +152,7 @@ def _single(
         left = next(
             (part for part in parts if execution.right(_joined({s.name: s for s in part}))), []
         )
-    return _first(execution, left or switches, "optimizer")
+    return _first(execution, left or switches, message("fusion.kind"))
 
 
 def _together(execution: Execution) -> Switch | None:
@@ -211,22 +197,9 @@ def _first(
         if not execution.right(switch.settings):
             before += 1
             continue
-        others = f"; {before} others off, one by one, change nothing" if before else ""
-        found = Experiment(
-            question=f"Is it {switch.name}?",
-            change=f"only this {kind} is off",
-            predicts="the run is right",
-            seen=f"it is{others}",
-            agrees=True,
-        )
-        return switch, [found]
+        if before:
+            return switch, [experiment("fusion.one_of", name=switch.name, kind=kind, count=before)]
+        return switch, [experiment("fusion.one", name=switch.name, kind=kind)]
     if not switches:
         return None, []
-    none = Experiment(
-        question=f"Is it a single {kind}?",
-        change=f"each {kind} of {len(switches)} is off by itself",
-        predicts="with one of them off the run is right",
-        seen="with none",
-        agrees=False,
-    )
-    return None, [none]
+    return None, [experiment("fusion.single", agrees=False, kind=kind, count=len(switches))]

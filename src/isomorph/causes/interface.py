@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.experiments import experiment
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.messages import message
-from isomorph.core.report import Experiment, Fact
+from isomorph.core.report import Fact
 from isomorph.match.topology import Topology
 
 if TYPE_CHECKING:
@@ -54,13 +55,9 @@ def _other_output(context: FaultContext) -> Iterator[Diagnosis]:
                 summary=message("interface.other_output", output=context.tensor, right=spec.name),
                 evidence={"output": context.tensor, Fact.REFERENCE_OUTPUT: spec.name},
                 experiments=(
-                    _experiment(
-                        f"Is {context.tensor!r} another output of the reference?",
-                        f"it is compared with {spec.name!r}",
-                        "they agree",
-                    ),
+                    experiment("interface.other_output", output=context.tensor, right=spec.name),
                 ),
-                fix="put the outputs back in order, or bind them by name with --bind-output",
+                fix=message("FIX.order_outputs"),
             )
             return
 
@@ -82,14 +79,8 @@ def _exchanged_inputs(context: FaultContext) -> Iterator[Diagnosis]:
             certainty=Certainty.CONFIRMED,
             summary=message("interface.exchanged_inputs", one=one.name, other=other.name),
             evidence={"inputs": [one.name, other.name]},
-            experiments=(
-                _experiment(
-                    f"Are {one.name!r} and {other.name!r} each other's?",
-                    "each is fed with the other's values",
-                    "the node is right",
-                ),
-            ),
-            fix=f"bind them with --bind-input {one.name}={other.name}, or exchange them",
+            experiments=(experiment("interface.inputs", one=one.name, other=other.name),),
+            fix=message("FIX.bind_inputs", one=one.name, other=other.name),
             node=next((n.name for n in reading if context.tensor in _made(topology, n)), None),
         )
         return
@@ -116,7 +107,7 @@ def _retyped_inputs(context: FaultContext) -> Iterator[Diagnosis]:
                     "interface.retyped_input", input=spec.name, was=declared, now=spec.dtype
                 ),
                 evidence={"input": spec.name, "was": declared, "is": spec.dtype},
-                fix=f"declare the input as {declared}",
+                fix=message("FIX.input_type", dtype=declared),
             )
 
 
@@ -129,9 +120,3 @@ def _holds(dtype: str, other: str) -> bool:
         return bool(np.can_cast(np.dtype(other), np.dtype(dtype), casting="safe"))
     except TypeError:
         return dtype == other
-
-
-def _experiment(question: str, change: str, predicts: str) -> Experiment:
-    return Experiment(
-        question=question, change=change, predicts=predicts, seen="it is so", agrees=True
-    )

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.experiments import experiment
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.messages import message
 from isomorph.core.report import Experiment, Fact
 from isomorph.diagnose import int16_saturation
-from isomorph.diagnose.experiments import restore_experiment
 
 if TYPE_CHECKING:
     from isomorph.core.execution import Execution
@@ -45,13 +45,7 @@ class Kernel:
             )
             return
         off = not context.equals(found)
-        alone = Experiment(
-            question=f"Is {context.node.op} by itself wrong in this runtime?",
-            change="the node runs alone, every optimizer off, fed with the oracle's values",
-            predicts="it is as far off as in the whole model",
-            seen="it is" if off else "alone it is right",
-            agrees=off,
-        )
+        alone = experiment("kernel.alone", agrees=off, op=context.node.op)
         if not off:
             yield Diagnosis(
                 cause="kernel",
@@ -80,9 +74,7 @@ class Kernel:
                 "operator": context.node.native_op,
                 **({Fact.SATURATED_SUMS: stopped[2]} if stopped else {}),
             },
-            fix=int16_saturation.SEVEN_BITS
-            if stopped
-            else "use another runtime or version for this operator, or spell it out",
+            fix=message("FIX.seven_bits" if stopped else "FIX.other_kernel"),
             restores_run=other is not None,
         )
 
@@ -98,13 +90,7 @@ def _flushed(context: FaultContext, found: Array) -> tuple[str, Experiment] | No
     lost = ~np.isclose(imitation, context.right, rtol=0.0, atol=0.0, equal_nan=True)
     if not np.all(near[lost]):
         return None
-    return message("kernel.subnormal"), Experiment(
-        question=f"Does {context.node.op} read subnormal inputs as zero?",
-        change="the oracle gets the same inputs with subnormal numbers set to zero",
-        predicts="the oracle lands on the run",
-        seen="it does",
-        agrees=True,
-    )
+    return message("kernel.subnormal"), experiment("kernel.subnormal", op=context.node.op)
 
 
 def _saturated(context: FaultContext) -> tuple[str, Experiment, int] | None:
@@ -118,13 +104,8 @@ def _saturated(context: FaultContext) -> tuple[str, Experiment, int] | None:
         return None
     count = int(np.count_nonzero(np.abs(found.saturated - found.exact) > found.slack))
     text = message("kernel.saturation", count=count, size=context.wrong.size)
-    shown = Experiment(
-        question=f"Do sums of two products in {context.node.op} saturate at 16 bits?",
-        change="the same operands are multiplied with each two neighboring products added in "
-        "16 bits, as processors without VNNI do",
-        predicts="the result lands on the run everywhere, and exact sums do not",
-        seen=f"it does; saturation moves {count} of {context.wrong.size} elements",
-        agrees=True,
+    shown = experiment(
+        "kernel.saturation", op=context.node.op, count=count, size=context.wrong.size
     )
     return text, shown, count
 
@@ -138,10 +119,8 @@ def _other_kernels(execution: Execution) -> tuple[str, Experiment] | None:
     """Whether the runtime has other kernels that are right."""
     for switch in execution.switches:
         if switch.kind == "kernel" and execution.right(switch.settings):
-            return message("kernel.other_right", switch=switch.name), restore_experiment(
-                "Are the runtime's other kernels right?",
-                f"the same model runs with {switch.name}",
-                of="the run",
+            return message("kernel.other_right", switch=switch.name), experiment(
+                "kernel.other_kernels", switch=switch.name
             )
     return None
 
@@ -151,13 +130,7 @@ def _other_runtimes(context: FaultContext, execution: Execution) -> Iterator[Exp
         found = execution.alone(name, {})
         if found is not None:
             right = context.equals(found)
-            yield Experiment(
-                question=f"Is {context.node.op} right in {name}?",
-                change=f"the node runs alone in {name}, fed with the oracle's values",
-                predicts="it agrees with the oracle",
-                seen="it does" if right else "it does not",
-                agrees=right,
-            )
+            yield experiment("kernel.other_runtime", agrees=right, op=context.node.op, runtime=name)
 
 
 def _special(context: FaultContext, found: Array) -> str:

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.diagnosis_limits import INPUT_ORDERS
+from isomorph.core.experiments import experiment
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.limits import AXIS_ORDERS
 from isomorph.core.messages import message
 from isomorph.core.patch import Patch, SetInput
-from isomorph.core.report import Experiment
 from isomorph.diagnose import node_constants
-from isomorph.diagnose.experiments import restore_experiment
 from isomorph.diagnose.operand_swaps import exchanges, outputs_exchanged
 from isomorph.diagnose.parameters import parameter_places
 from isomorph.match.topology import Topology
@@ -67,16 +66,8 @@ def _moved(context: FaultContext) -> Diagnosis:
         else Certainty.VISIBLE,
         summary=message("layout.moved") if order is None else message("layout.axes", order=order),
         evidence={"axes": list(order)} if order is not None else {},
-        experiments=(
-            Experiment(
-                question=f"Are the values of {context.tensor!r} right but for their order?",
-                change="both tensors are compared whatever the order of their elements",
-                predicts="they agree",
-                seen="they do, and element by element they do not",
-                agrees=True,
-            ),
-        ),
-        fix="restore the reference's order of axes or operands",
+        experiments=(experiment("layout.order", tensor=context.tensor),),
+        fix=message("FIX.axes"),
     )
 
 
@@ -129,12 +120,9 @@ def _outputs_exchanged(context: FaultContext) -> Iterator[Diagnosis]:
                     summary=message("layout.outputs", one=left, other=right, op=node.op),
                     evidence={"outputs": [left, right]},
                     experiments=(
-                        restore_experiment(
-                            f"Are outputs {left} and {right} of {node.name!r} exchanged?",
-                            "whoever reads one of them reads the other",
-                        ),
+                        experiment("layout.outputs", one=left, other=right, node=node.name),
                     ),
-                    fix=f"exchange outputs {left} and {right} of {node.name!r}",
+                    fix=message("FIX.outputs", one=left, other=right, node=node.name),
                     node=node.name,
                 )
                 return
@@ -179,12 +167,8 @@ def _from_elsewhere(node: Node, place: int, tensor: str) -> Diagnosis:
             "layout.misread", place=place, op=node.op, now=node.inputs[place], right=tensor
         ),
         evidence={"input": place, "reads": node.inputs[place], "should_read": tensor},
-        experiments=(
-            restore_experiment(
-                f"Does {node.name!r} read the wrong tensor?", f"it reads {tensor!r} instead"
-            ),
-        ),
-        fix=f"let input {place} read {tensor!r}",
+        experiments=(experiment("layout.input", node=node.name, tensor=tensor),),
+        fix=message("FIX.read", place=place, tensor=tensor),
         node=node.name,
     )
 
@@ -207,18 +191,22 @@ def _diagnosis(node: Node, order: tuple[str, ...]) -> Diagnosis:
     parts = "parts" if node.op == "Concat" else "operands"
     moved = sum(now != then for now, then in zip(node.inputs, order, strict=True))
     whole = node.op == "Concat" and len(order) > moved
-    arrangement = "exchanged" if moved == 2 and not whole else "in another order"
+    swapped = moved == 2 and not whole
+    arrangement = message("layout.swapped" if swapped else "layout.other_order")
     return Diagnosis(
         cause="layout",
         certainty=Certainty.CONFIRMED,
         summary=message("layout.operands", parts=parts, op=node.op, arrangement=arrangement),
         evidence={"order": list(order)},
         experiments=(
-            restore_experiment(
-                f"Are the {parts} of {node.name!r} {arrangement}?",
-                f"it reads {', '.join(order)} in this order",
+            experiment(
+                "layout.operands",
+                parts=parts,
+                node=node.name,
+                arrangement=arrangement,
+                names=", ".join(order),
             ),
         ),
-        fix=f"put the {parts} in the order {', '.join(order)}",
+        fix=message("FIX.operands", parts=parts, names=", ".join(order)),
         node=node.name,
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.diagnosis_limits import CONNECTIONS
+from isomorph.core.experiments import experiment
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.messages import message
 from isomorph.core.ops import BUILT_IN, FUSED, RESHAPES
@@ -64,7 +65,7 @@ class MissingOp:
                 certainty=Certainty.VISIBLE,
                 summary=message("missing_op.mask"),
                 evidence={Fact.OPERATORS: ["Add"]},
-                fix="add the mask before the softmax",
+                fix=message("FIX.mask"),
             )
         added = added_nodes(context)
         if added is not None:
@@ -93,7 +94,7 @@ def _missing_input(context: FaultContext, fewer: int) -> Diagnosis | None:
         certainty=Certainty.CONFIRMED if experiment is not None else certainty,
         summary=message("missing_op.inputs", op=context.node.op, count=fewer),
         experiments=(experiment,) if experiment is not None else (),
-        fix="connect the missing input",
+        fix=message("FIX.connect"),
     )
 
 
@@ -112,7 +113,7 @@ def _missing_operator(
             summary=message("weight.bias_dropped", bias=bias),
             evidence={"reference_constant": bias, "difference": "dropped"},
             experiments=(experiment,) if experiment is not None else (),
-            fix=f"add {bias!r}",
+            fix=message("FIX.add_bias", bias=bias),
         )
         return
     if experiment is None and _in_its_place(context, absent):
@@ -121,7 +122,7 @@ def _missing_operator(
             certainty=Certainty.VISIBLE,
             summary=message("missing_op.instead", op=context.node.op, right=absent[0].op),
             evidence={Fact.OPERATORS: [node.op for node in absent]},
-            fix=f"put {absent[0].op} in the place of {context.node.op}",
+            fix=message("FIX.replace", op=context.node.op, right=absent[0].op),
         )
     elif experiment is not None or len(context.counterparts) > len(context.nodes):
         yield Diagnosis(
@@ -130,17 +131,17 @@ def _missing_operator(
             summary=message("missing_op.absent", op=absent[0].op),
             evidence={Fact.OPERATORS: [node.op for node in absent]},
             experiments=(experiment,) if experiment is not None else (),
-            fix=f"put {absent[0].op} back",
+            fix=message("FIX.put_back", op=absent[0].op),
             node=_reader(context, absent[0]),
         )
     elif fewer > 0:
-        unread = ", ".join(map(repr, _unread(context))) or "something"
+        unread = ", ".join(map(repr, _unread(context))) or message("missing_op.unknown_tensor")
         yield Diagnosis(
             cause="missing_op",
             certainty=Certainty.POSSIBLE,
             summary=message("missing_op.unread", unread=unread),
             evidence={"unread": list(_unread(context))},
-            fix=f"let it read {unread}",
+            fix=message("FIX.read_also", tensors=unread),
         )
 
 
@@ -149,7 +150,7 @@ def _reconnected(context: FaultContext) -> Experiment | None:
     for patch in CONNECTIONS.first(connections(context, context.node)):
         found = context.rehearse(patch)
         if found is not None and context.equals(found):
-            return _experiment(patch.summary, "the node is right")
+            return experiment("missing_op.connected", patch=patch.summary)
     return None
 
 
@@ -193,10 +194,8 @@ def _replaced(context: FaultContext) -> Iterator[Diagnosis]:
                 certainty=Certainty.CONFIRMED,
                 summary=message("missing_op.instead", op=node.op, right=op),
                 evidence={Fact.OPERATORS: [op]},
-                experiments=(
-                    _experiment(f"{node.name!r} computes {op} instead", "the node is right"),
-                ),
-                fix=f"put {op} in the place of {node.op}",
+                experiments=(experiment("missing_op.operator", node=node.name, op=op),),
+                fix=message("FIX.replace", op=node.op, right=op),
                 node=node.name,
             )
             return
@@ -298,10 +297,7 @@ def _done_for_it(context: FaultContext, absent: Sequence[Node]) -> Experiment | 
             if value is None or made.shape != value.shape:
                 continue
             if context.restores({source: made.astype(value.dtype)}):
-                return _experiment(
-                    f"the reference's {node.outputs[0]!r} goes in instead of {source!r}",
-                    "the node is right",
-                )
+                return experiment("missing_op.fed", right=node.outputs[0], tensor=source)
     last = absent[-1]
     before = context.value(context.reference, next((n for n in last.inputs if n), ""))
     made_last = context.tensor and last is context.counterparts[-1]
@@ -312,21 +308,8 @@ def _done_for_it(context: FaultContext, absent: Sequence[Node]) -> Experiment | 
         )
         # What float32 keeps of a number: nothing else lies between the two.
         if gap <= 8.0 * float(np.finfo(np.float32).eps) * size:
-            return _experiment(
-                f"the result is compared with what goes into the reference's {last.name!r}",
-                "they agree",
-            )
+            return experiment("missing_op.compared", node=last.name)
     return None
-
-
-def _experiment(change: str, predicts: str) -> Experiment:
-    return Experiment(
-        question="Is an operator of the reference left out?",
-        change=change,
-        predicts=predicts,
-        seen="it is so",
-        agrees=True,
-    )
 
 
 def _live_inputs(context: FaultContext, *, of_candidate: bool) -> int:

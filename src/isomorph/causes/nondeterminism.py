@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from isomorph.core.experiments import experiment
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.messages import message
 from isomorph.core.report import Experiment
-from isomorph.diagnose.experiments import restore_experiment
 from isomorph.measure.determinism import random_nodes
 
 if TYPE_CHECKING:
@@ -36,21 +36,15 @@ class Nondeterminism:
         if False not in steady:
             yield from _by_threads(execution)
             return
-        twice = Experiment(
-            question="Does the model repeat itself?",
-            change="the same session runs a second time on the same inputs"
-            + ("" if steady[0] is False else ", every optimizer off"),
-            predicts="if something is random, the two runs differ",
-            seen="they differ",
-            agrees=True,
-        )
+        as_run = steady[0] is False
+        twice = experiment("nondeterminism.twice" if as_run else "nondeterminism.twice_plain")
         threads = _threads(execution)
         if nodes:
             summary = message("nondeterminism.random", nodes=", ".join(map(repr, nodes)))
-            repair = "export the model in evaluation mode"
+            repair = message("FIX.evaluation_mode")
         elif threads is not None and threads.agrees:
             summary = message("nondeterminism.threads")
-            repair = "run with --set threads=1, or ask the runtime for deterministic kernels"
+            repair = message("FIX.one_thread_or_kernels")
         else:
             summary, repair = message("nondeterminism.unknown"), None
         yield Diagnosis(
@@ -69,13 +63,7 @@ def _threads(execution: Execution) -> Experiment | None:
     steady = execution.steady({"threads": "1"})
     if steady is None:
         return None
-    return Experiment(
-        question="Do its threads race?",
-        change="the model runs twice with one thread",
-        predicts="the two runs agree",
-        seen="they do" if steady else "they differ",
-        agrees=steady,
-    )
+    return experiment("nondeterminism.race", agrees=steady)
 
 
 def _by_threads(execution: Execution) -> Iterator[Diagnosis]:
@@ -92,14 +80,7 @@ def _by_threads(execution: Execution) -> Iterator[Diagnosis]:
         summary=message("nondeterminism.one_thread")
         if right
         else message("nondeterminism.any_threads"),
-        experiments=(
-            restore_experiment(
-                "Does the result depend on the number of threads?",
-                "the model runs with one thread",
-                of="the run",
-                right=right,
-            ),
-        ),
-        fix="run with --set threads=1" if right else None,
+        experiments=(experiment("nondeterminism.threads", agrees=right),),
+        fix=message("FIX.one_thread") if right else None,
         restores_run=right,
     )

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.experiments import experiment
 from isomorph.core.fault_context import Certainty, Detail, Diagnosis, FaultContext, FaultSite
 from isomorph.core.messages import message
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment, Fact
 from isomorph.diagnose.cut_constants import CutConstant, cut_constants
-from isomorph.diagnose.experiments import restore_experiment
 from isomorph.diagnose.narrow_float import FLOATS, cut_off, narrowed
-from isomorph.localize.beyond_type import KEEP_IN_FLOAT32
 from isomorph.oracle.sizes import rms
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ class Precision:
             ),
             evidence={"type": narrow[0], "largest": float(np.max(np.abs(context.right)))},
             experiments=(experiment,) if experiment is not None else (),
-            fix="keep this tensor in float32",
+            fix=message("FIX.float32_tensor"),
             about=frozenset({str(narrow[0]), *((Detail.OVERFLOW,) if overflow else ())}),
         )
 
@@ -90,7 +89,7 @@ def _cut(found: CutConstant) -> Diagnosis:
             Fact.CONSTANT: found.name,
             Fact.PATCHABLE: False,
         },
-        fix=KEEP_IN_FLOAT32,
+        fix=message("FIX.float32_node"),
         about=frozenset({found.dtype, Detail.OVERFLOW}),
     )
 
@@ -103,15 +102,13 @@ def _raised(context: FaultContext, narrow: str) -> Experiment | None:
         if node.op == "Cast"
         and (context.candidate.declared_dtype(node.outputs[0]) or "").startswith(_NARROW)
     )
-    found = context.rehearse(Patch(summary="computed in float32", edits=edits)) if edits else None
+    found = (
+        context.rehearse(Patch(summary=message("PATCH.float32"), edits=edits)) if edits else None
+    )
     if found is None:
         return None
     right = context.equals(found)
-    return restore_experiment(
-        f"Is {narrow} too narrow at {context.node.name!r}?",
-        "the casts to it lead to float32 instead",
-        right=right,
-    )
+    return experiment("precision.node", agrees=right, dtype=narrow, node=context.node.name)
 
 
 def _as_run(context: FaultContext, execution: Execution) -> Iterator[Diagnosis]:
@@ -126,14 +123,7 @@ def _as_run(context: FaultContext, execution: Execution) -> Iterator[Diagnosis]:
         right = execution.right(each.settings)
         if right is None:
             continue
-        experiments.append(
-            restore_experiment(
-                "Is the precision of the run too low?",
-                f"the same model runs with {each.name}",
-                of="the run",
-                right=right,
-            )
-        )
+        experiments.append(experiment("precision.run", agrees=right, switch=each.name))
         switch = switch or (each if right else None)
     named, mark = _fingerprint(context, execution)
     if switch is not None and switch.dtype:
@@ -150,7 +140,7 @@ def _as_run(context: FaultContext, execution: Execution) -> Iterator[Diagnosis]:
                 experiments=tuple(experiments),
             )
         return
-    word = declared if not wide else named or "a narrower float"
+    word = declared if not wide else named or message("precision.narrower")
     flags = " ".join(f"--set {k}={v}" for k, v in (switch.settings if switch else {}).items())
     yield Diagnosis(
         cause="precision",
@@ -160,7 +150,7 @@ def _as_run(context: FaultContext, execution: Execution) -> Iterator[Diagnosis]:
         else message("precision.run_switch", dtype=word, switch=switch.name),
         experiments=tuple(experiments),
         evidence={"type": word},
-        fix=f"run with {flags}, or accept the loss with --budget" if flags else None,
+        fix=message("FIX.run_with_or_budget", flags=flags) if flags else None,
         restores_run=switch is not None,
         about=frozenset({declared} if not wide else {named} if named is not None else ()),
     )
@@ -189,10 +179,4 @@ def _fingerprint(
         return None, None
     # tf32 and float16 have the same digits, and differ in their range alone.
     named = " or ".join(kind for kind, error in left.items() if error == least)
-    return named, Experiment(
-        question=f"Does the node compute in {named}?",
-        change=f"the oracle gets its inputs rounded to {named}",
-        predicts="it comes near the run",
-        seen=f"the distance falls from {gap:.2g} to {least:.2g}",
-        agrees=True,
-    )
+    return named, experiment("precision.mark", dtype=named, gap=gap, least=least)

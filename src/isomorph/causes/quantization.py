@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.diagnosis_limits import QUANTIZED_AXES, WASTED_STEPS
+from isomorph.core.experiments import experiment
 from isomorph.core.fault_context import Certainty, Detail, Diagnosis, FaultContext, FaultSite
 from isomorph.core.messages import message
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment, Fact
 from isomorph.core.stated_numbers import CLIPPED_SHARE
 from isomorph.diagnose import tensor_grids
-from isomorph.diagnose.experiments import restore_experiment
 from isomorph.diagnose.packed_weights import MisreadNode, misread_weights
 from isomorph.diagnose.rounding_ties import rounding_places, ties
 from isomorph.kernels.quantized import limits
@@ -72,7 +72,7 @@ class Quantization:
                 certainty=Certainty.VISIBLE,
                 summary=bias,
                 evidence={Fact.OPERATORS: ops},
-                fix="give the bias the product of the scales of input and weight",
+                fix=message("FIX.bias_scale"),
             )
         if ops or tensor_grids.step(context) is not None or _cut(context) > 0.0:
             detail, summary = _range(context)
@@ -81,7 +81,7 @@ class Quantization:
                 certainty=Certainty.CONFIRMED if ops else Certainty.POSSIBLE,
                 summary=summary,
                 evidence={Fact.OPERATORS: ops, "cut_off": _cut(context)},
-                fix="calibrate the quantizer again on the values it sees",
+                fix=message("FIX.calibrate"),
                 about=frozenset({detail}),
             )
 
@@ -95,7 +95,7 @@ def _misread(found: MisreadNode) -> Diagnosis:
             certainty=Certainty.CONFIRMED,
             summary=message("quantization.packed_unknown", node=node.name),
             node=node.name,
-            fix="quantize the reference's weight again",
+            fix=message("FIX.quantize_again"),
         )
     return Diagnosis(
         cause="quantization",
@@ -117,7 +117,7 @@ def _no_step(context: FaultContext) -> Diagnosis | None:
         certainty=Certainty.EVIDENT,
         summary=message("quantization.no_step", scale=step),
         evidence={"scale": step},
-        fix="leave the tensor in float, or calibrate the quantizer on its finite values",
+        fix=message("FIX.calibrate_finite"),
     )
 
 
@@ -136,8 +136,8 @@ def _axis(context: FaultContext) -> Diagnosis | None:
             if found is not None and (context.equals(found) or _within(context, found)):
                 return _diagnosis(
                     message("quantization.axis", now=now, right=axis),
-                    f"the axis of {node.name!r} becomes {axis}",
-                    f"set axis to {axis}",
+                    experiment("quantization.axis", node=node.name, axis=axis),
+                    message("FIX.set", name="axis", value=axis),
                     "axis",
                     axis=axis,
                 )
@@ -155,13 +155,8 @@ def _stored(context: FaultContext) -> Diagnosis | None:
         certainty=Certainty.CONFIRMED,
         summary=message("quantization.stored", constant=name, difference=change),
         evidence={Fact.CONSTANT: name, "difference": change},
-        experiments=(
-            restore_experiment(
-                f"Do the integers of {name!r} stand for the reference's weight?",
-                "the reference's weight goes in instead",
-            ),
-        ),
-        fix="quantize the reference's weight again",
+        experiments=(experiment("quantization.integers", constant=name),),
+        fix=message("FIX.quantize_again"),
     )
 
 
@@ -181,8 +176,8 @@ def _affine(context: FaultContext) -> Diagnosis | None:
         key = "quantization.signedness" if abs(count) == 128 else "quantization.zero_point"
         return _diagnosis(
             message(key, steps=count),
-            f"{shift:.3g} is taken away from every value that is not cut off",
-            "put the zero point back",
+            experiment("quantization.shift", shift=shift),
+            message("FIX.zero_point"),
             Detail.ZERO_POINT,
             steps=count,
         )
@@ -190,8 +185,8 @@ def _affine(context: FaultContext) -> Diagnosis | None:
     if factor > 0 and visible and _near((wrong[inside] - shift) / factor, right[inside], step):
         return _diagnosis(
             message("quantization.scale", factor=factor),
-            f"every value that is not cut off is divided by {factor:.4g}",
-            "put the scale back",
+            experiment("quantization.factor", factor=factor),
+            message("FIX.scale"),
             Detail.SCALE,
             factor=float(factor),
         )
@@ -218,16 +213,8 @@ def _cut_off(context: FaultContext) -> Diagnosis | None:
         certainty=Certainty.EVIDENT,
         summary=message("quantization.clips", low=low, high=high, share=float(np.mean(beyond))),
         evidence={"cut_off": float(np.mean(beyond))},
-        experiments=(
-            Experiment(
-                question="Is the range of the quantizer too narrow?",
-                change=f"the reference's values are cut off at {low:.3g} and {high:.3g}",
-                predicts="what was farther off than all the rest is right",
-                seen="it is",
-                agrees=True,
-            ),
-        ),
-        fix="calibrate the quantizer again on the values it sees",
+        experiments=(experiment("quantization.range", low=low, high=high),),
+        fix=message("FIX.calibrate"),
         about=frozenset({Detail.CLIPPED}),
     )
 
@@ -247,21 +234,15 @@ def _within(context: FaultContext, found: Array) -> bool:
     )
 
 
-def _diagnosis(summary: str, change: str, fix: str, about: str, **evidence: object) -> Diagnosis:
+def _diagnosis(
+    summary: str, asked: Experiment, fix: str, about: str, **evidence: object
+) -> Diagnosis:
     return Diagnosis(
         cause="quantization",
         certainty=Certainty.CONFIRMED,
         summary=summary,
         evidence=evidence,
-        experiments=(
-            Experiment(
-                question="Is one parameter of the quantizer wrong?",
-                change=change,
-                predicts="the values are right but for one step",
-                seen="they are",
-                agrees=True,
-            ),
-        ),
+        experiments=(asked,),
         fix=fix,
         about=frozenset({about}),
     )

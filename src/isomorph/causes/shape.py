@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.diagnosis_limits import SIZES
+from isomorph.core.experiments import experiment
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.messages import message
 from isomorph.core.report import Fact
-from isomorph.diagnose.experiments import restore_experiment
 from isomorph.match.topology import Topology
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _computed(context: FaultContext, node: Node, stored: Constant) -> Iterator[t
             continue
         # A list of sizes may have another length: an axis too many, or one too few.
         if value.size == size or (value.ndim == 1 and len(stored.shape) == 1):
-            yield f"the reference's {name!r}", value
+            yield message("shape.reference", tensor=name), value
     # PyTorch keeps computed sizes inside the call: then tensors themselves show them.
     if _dynamic(context.reference) and not _stored_there(context, node, size):
         yield from _single(context, node, stored)
@@ -102,7 +102,7 @@ def _single(context: FaultContext, node: Node, stored: Constant) -> Iterator[tup
             if size != now[place]:
                 changed = now.copy()
                 changed[place] = size
-                yield "the sizes of this input", changed
+                yield message("shape.this_input"), changed
 
 
 def _stored_there(context: FaultContext, node: Node, size: int) -> bool:
@@ -140,10 +140,8 @@ def _frozen(
             right=right,
         ),
         evidence={Fact.CONSTANT: name, "frozen": list(stored), Fact.SIZES: right},
-        experiments=(
-            restore_experiment(f"Is {name!r} a size of another input?", f"it gets {ref_name}"),
-        ),
-        fix="export with this axis marked dynamic, or compute the size from the input's shape"
+        experiments=(experiment("shape.size", constant=name, right=ref_name),),
+        fix=message("FIX.dynamic_axis")
         if frozen
-        else f"let {node.op} read {ref_name} as its sizes",
+        else message("FIX.read_sizes", op=node.op, tensor=ref_name),
     )

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.diagnosis_limits import BODY_CONSTANTS, FOLDED_WEIGHTS
+from isomorph.core.experiments import experiment
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.messages import message
 from isomorph.core.messages.phrases import differing_weight
 from isomorph.core.report import Fact
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.constant_diff import ConstantDifference, difference
-from isomorph.diagnose.experiments import restore_experiment
 from isomorph.diagnose.folded_constants import folded, with_folded
 from isomorph.diagnose.recurrent_weights import packed
 from isomorph.diagnose.subgraph_weights import inside_bodies
@@ -121,13 +121,8 @@ class Weight:
                 certainty=Certainty.CONFIRMED,
                 summary=message("weight.gates", constants=names),
                 evidence={"gate_order": order},
-                experiments=(
-                    restore_experiment(
-                        f"Are the gates of {context.node.name!r} in another order?",
-                        f"the gate blocks of its weights are reordered by {order}",
-                    ),
-                ),
-                fix=f"reorder the gate blocks of {names} by {order}",
+                experiments=(experiment("weight.gates", node=context.node.name, order=order),),
+                fix=message("FIX.gates", constants=names, order=order),
             )
             return
 
@@ -148,9 +143,7 @@ class Weight:
                     certainty=Certainty.CONFIRMED,
                     summary=message("weight.inside", change=patch.summary),
                     evidence={"change": patch.summary},
-                    experiments=(
-                        restore_experiment("Is a constant of the body wrong?", patch.summary),
-                    ),
+                    experiments=(experiment("weight.body", patch=patch.summary),),
                     fix=patch.summary,
                 )
                 return
@@ -217,12 +210,8 @@ def _replaced(
         certainty=Certainty.CONFIRMED,
         summary=text,
         evidence={Fact.CONSTANT: cand, **known, "difference": kind},
-        experiments=(
-            restore_experiment(
-                f"Is constant {cand!r} wrong?", f"it gets the values of the reference's {named}"
-            ),
-        ),
-        fix=message("weight.give", constant=cand, right=named),
+        experiments=(experiment("weight.value", constant=cand, right=named),),
+        fix=message("FIX.give", constant=cand, right=named),
         node=_reader(context, cand),
         about=found.about,
     )
@@ -280,11 +269,6 @@ def _dropped(node: str, bias: str, *, lost: bool) -> Diagnosis:
         certainty=Certainty.CONFIRMED,
         summary=message("weight.bias_dropped" if lost else "weight.bias_unread", bias=bias),
         evidence={"reference_constant": bias, "difference": "dropped"},
-        experiments=(
-            restore_experiment(
-                f"Does node {node!r} lack a bias?",
-                f"the reference's {bias!r} is added to its output",
-            ),
-        ),
-        fix=f"add {bias!r} to the node",
+        experiments=(experiment("weight.bias", node=node, bias=bias),),
+        fix=message("FIX.add_bias", bias=bias),
     )

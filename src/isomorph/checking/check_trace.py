@@ -20,7 +20,8 @@ from isomorph.checking.config import CheckConfig
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.limits import noted_limits
-from isomorph.core.report import Finding, Report, Skipped
+from isomorph.core.not_done import beyond, not_done
+from isomorph.core.report import Finding, Report
 from isomorph.inputs import feeds as feeding
 from isomorph.inputs.feeds import Sample
 from isomorph.localize.first_difference import first_differing_nodes, first_nodes_off_oracle
@@ -38,11 +39,6 @@ if TYPE_CHECKING:
 
 Side = ModelHandle | Replayed
 
-_UNREACHED = Skipped(
-    what="weights and attributes that the recorded input does not reach",
-    why="a trace holds the tensors of one run, and neither weights nor a model that could be run",
-)
-
 
 def check_replayed(
     reference: Side, candidate: Side, given: Sample | None, options: CheckConfig
@@ -56,7 +52,7 @@ def check_replayed(
     # A trace has no weights to compare, and no other input can be tried.
     options = replace(options, only_given=True)
     report = check_pair(_handle(reference), _handle(candidate), sample, options)
-    report = replace(report, skipped=(*report.skipped, _UNREACHED))
+    report = replace(report, skipped=(*report.skipped, not_done("unreached")))
     if not isinstance(candidate, Replayed) or not options.locate:
         return report
     return _first_differences(report, reference, candidate, sample)
@@ -166,8 +162,7 @@ def _by_values(reference: Side, candidate: Side, options: CheckConfig) -> Report
     judged = Sample(origin=sample.origin, feeds=feeds)
     # The recorded values are the reference here, whichever side they were given on.
     report = check_recorded(recording, replace(_handle(other), role="candidate"), judged, options)
-    why = "it was recorded with --no-oracle, so its outputs are compared with the other side's"
-    skipped = Skipped(what=f"oracle of the {trace.role}", why=why)
+    skipped = not_done("oracle", role=trace.role)
     return replace(report, skipped=(*report.skipped, skipped))
 
 
@@ -182,9 +177,9 @@ def _first_differences(
         with noted_limits() as hit:
             found = list(_differences(report, wrong, reference, candidate, sample))
     except IsomorphError as error:
-        skipped = Skipped(what="first differences", why=error.sentence)
+        skipped = not_done("first_difference", error.sentence)
         return replace(report, skipped=(*report.skipped, skipped))
-    left_out = (Skipped(what=each.left_out, why=each.why) for each in hit)
+    left_out = map(beyond, hit)
     return replace(
         report,
         findings=ranked([*found, *report.findings]),

@@ -16,7 +16,7 @@ from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.messages import message
 from isomorph.core.model import OutputOrder
-from isomorph.core.report import Skipped
+from isomorph.core.not_done import not_done
 from isomorph.core.stated_numbers import MANY_DRAWS
 from isomorph.measure import findings as output_findings
 from isomorph.measure.compare import Comparison, Terms, compare
@@ -170,7 +170,7 @@ def study_loss(
     try:
         located = locate(comparison.as_stored(reference), candidate, pairs)
     except IsomorphError as error:
-        skipped = Skipped(what="a look into the loss", why=error.sentence)
+        skipped = not_done("loss", error.sentence)
         return replace(result, outcome=Outcome(skipped=(skipped,)))
     judged = judge_losses(comparison, located)
     return replace(result, comparison=judged, hidden=located if _divergent(judged) else None)

@@ -17,7 +17,8 @@ from isomorph.core.coverage import concluded
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.messages import message
 from isomorph.core.messages.phrases import named_node
-from isomorph.core.report import Finding, FindingEffect, FindingStatus, Report, Skipped
+from isomorph.core.not_done import not_done
+from isomorph.core.report import Finding, FindingEffect, FindingStatus, Report
 from isomorph.inputs import feeds as feeding
 from isomorph.inputs.feeds import Sample
 from isomorph.match.binding import bind_model_outputs
@@ -101,13 +102,7 @@ def compare_values(reference: Replayed, candidate: Replayed, options: CheckConfi
         output_bindings=outputs,
         outputs=tuple(judged),
         findings=ranked(findings),
-        skipped=(
-            Skipped(
-                what="oracles",
-                why="both traces were recorded with --no-oracle, so what rounding explains "
-                "is not known",
-            ),
-        ),
+        skipped=(not_done("oracles"),),
         version=VERSION,
     )
 
@@ -131,7 +126,7 @@ def _unjudged(divergence: Divergence) -> Finding:
         effect=FindingEffect.REACHES_OUTPUT,
         summary=message("OUTPUT.is", output=name, reason=divergence.reason),
         tensors=(name,),
-        fix="record one of the traces again without --no-oracle, or state a --budget",
+        fix=message("FIX.record_again"),
     )
 
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from isomorph.checking.verdict import Outcome
 from isomorph.core.errors import IsomorphError
-from isomorph.core.report import Finding, FindingStatus, Skipped
+from isomorph.core.messages import message
+from isomorph.core.not_done import not_done
+from isomorph.core.report import Finding, FindingStatus
 from isomorph.diagnose.diagnose_faults import diagnosed_faults
 from isomorph.diagnose.faulty_runs import runtime_findings
 from isomorph.localize.beyond_type import first_beyond_type
@@ -41,7 +43,7 @@ def diagnose(
             found = [*found, *makers_of_wrong_outputs(located.matcher, location.outputs)]
             unexplained = located.unexplained
             if not found and (left := non_numeric_outputs(located.matcher, location.outputs)):
-                unexplained = f"values of words and lists cannot be located: {', '.join(left)}"
+                unexplained = message("SKIPPED.words.why", outputs=", ".join(left))
             on_diagnosed(located)
         except IsomorphError as error:
             unexplained = error.sentence
@@ -52,7 +54,7 @@ def diagnose(
     proven = (
         found and not unexplained and all(each.status == FindingStatus.CONFIRMED for each in found)
     )
-    skipped = (Skipped(what="localization", why=unexplained),) if unexplained else ()
+    skipped = (not_done("localization", unexplained),) if unexplained else ()
     return Outcome(
         located=tuple(found),
         skipped=skipped,

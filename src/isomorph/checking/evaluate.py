@@ -12,6 +12,7 @@ from isomorph.checking.verdict import Claim, Outcome
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import FATAL, IsomorphError, RuntimeFailedError
 from isomorph.core.messages import message
+from isomorph.core.not_done import not_done
 from isomorph.core.report import Finding, Skipped
 from isomorph.measure import findings as output_findings
 from isomorph.measure import input_layout, overflow
@@ -131,7 +132,7 @@ def overflow_outcome(candidate: EvaluatedModel, known: tuple[Finding, ...]) -> O
     try:
         return Outcome(findings=tuple(overflow.hidden_overflow(candidate)))
     except IsomorphError as error:
-        return Outcome(skipped=(Skipped(what="overflow in float16", why=error.sentence),))
+        return Outcome(skipped=(not_done("overflow", error.sentence),))
 
 
 def failure_outcome(models: tuple[EvaluatedModel, ...], sample: Sample, *, bisect: bool) -> Outcome:
@@ -151,10 +152,10 @@ def failure_outcome(models: tuple[EvaluatedModel, ...], sample: Sample, *, bisec
             error = _with_node(model, plain) if search else plain
             failed = output_findings.of_failure(model.role, what, error)
             findings.append(with_tried_sizes(failed, model.model.graph, model.feeds, sample))
-            skipped.append(Skipped(what=f"{model.role}: {what}", why=error.sentence))
+            skipped.append(not_done("run", error.sentence, role=model.role, phase=what))
             claims.append(_failure_claim(model, error))
             if error.code in FATAL:
-                abort_reason = f"after {error.code} on the inputs before, nothing more was run"
+                abort_reason = message("SKIPPED.after_death.why", code=error.code)
             if error.exit_code != RuntimeFailedError.exit_code:
                 raise error
     return Outcome(

@@ -15,7 +15,8 @@ from isomorph.core.cost import cost_so_far
 from isomorph.core.divergence import Verdict
 from isomorph.core.interruption import InterruptedCheck
 from isomorph.core.messages import message
-from isomorph.core.report import Report, Skipped
+from isomorph.core.not_done import not_done
+from isomorph.core.report import Report
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def report_interrupted_load(options: CheckConfig, handles: Sequence[ModelHandle]
             strict=options.strict,
             quick=options.quick,
             models=tuple(each.summary for each in known),
-            skipped=(Skipped(what="the whole check", why="it was interrupted"),),
+            skipped=(not_done("check"),),
             trusted=options.trusted,
             elapsed={"total": time.monotonic() - started},
             cost=cost_so_far(),

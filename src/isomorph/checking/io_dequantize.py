@@ -152,7 +152,7 @@ class DequantizedPair:
                     cause="quantization",
                     status=FindingStatus.CONFIRMED,
                     effect=FindingEffect.NONE,
-                    fix="give inputs like those it was calibrated with, or calibrate it for these",
+                    fix=message("FIX.calibrate_inputs"),
                 )
 
 

@@ -11,8 +11,9 @@ from isomorph.checking.verdict import Claim, Outcome, Summary, extended, not_run
 from isomorph.core.coverage import concluded
 from isomorph.core.divergence import Verdict
 from isomorph.core.messages import message
+from isomorph.core.not_done import not_done
 from isomorph.core.progress import begin_step
-from isomorph.core.report import NotRun, Skipped
+from isomorph.core.report import NotRun
 from isomorph.measure.ledger import Accounts
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class CheckLog:
         for number, sample in enumerate(samples, start=2):
             begin_step(self.options.on_progress, number, count)
             if self.summary.abort_reason:
-                skipped = Skipped(what=f"inputs {sample.origin}", why=self.summary.abort_reason)
+                skipped = not_done("inputs", self.summary.abort_reason, origin=sample.origin)
                 self.add(Outcome(skipped=(skipped,)))
                 continue
             self.samples.append(sample)

@@ -17,6 +17,7 @@ from isomorph.core.cost import phase
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.messages import message
+from isomorph.core.not_done import not_done
 from isomorph.core.proof import NodeProof, OutputProof, Proof, Standing
 from isomorph.core.report import (
     Fact,
@@ -24,7 +25,6 @@ from isomorph.core.report import (
     FindingEffect,
     FindingStatus,
     Report,
-    Skipped,
 )
 from isomorph.measure import findings as output_findings
 from isomorph.measure.verdict import graphs_measured_to_differ
@@ -88,7 +88,7 @@ class ProofBeside:
                 proof = prove_prepared(replace(prepared, outputs=tuple(outputs)), sample)
         except IsomorphError as error:
             # The check has its answer; a model that the proof cannot evaluate is not proven.
-            skipped = Skipped(what="the proof", why=error.sentence)
+            skipped = not_done("proof", error.sentence)
             return replace(report, skipped=(*report.skipped, skipped))
         graphs = (prepared.reference.model.graph, prepared.candidate.model.graph)
         proof = with_tested(proof, report.outputs, report.alignment, graphs)
@@ -189,5 +189,5 @@ def _contradiction(output: str) -> Finding:
         effect=FindingEffect.NONE,
         summary=message("PROOF_CONTRADICTED.output", output=output),
         evidence={Fact.OUTPUT: output},
-        fix="report it with both models and the JSON report; rely on neither answer",
+        fix=message("FIX.contradiction"),
     )

@@ -16,6 +16,7 @@ from isomorph.core.execution import provider_fallback
 from isomorph.core.interruption import InterruptedCheck
 from isomorph.core.limits import noted_limits
 from isomorph.core.messages import message
+from isomorph.core.not_done import beyond, not_done
 from isomorph.core.report import Binding, Report, Skipped
 from isomorph.inputs import feeds as feeding
 from isomorph.localize.attribute_diff import with_likely_nodes
@@ -30,12 +31,6 @@ if TYPE_CHECKING:
     from isomorph.checking.verdict import Summary
     from isomorph.measure.recorded_reference import Recording
     from isomorph.sessions.model_handle import ModelHandle
-
-
-_LEFT_OUT = Skipped(
-    what="faulty nodes, weights and attributes that no input reaches, further inputs and sizes",
-    why="a quick check compares the outputs only",
-)
 
 
 def final_report(
@@ -103,9 +98,9 @@ def report_so_far(log: CheckLog, handles: Sequence[ModelHandle]) -> Report:
     """What is known by now, without measuring anything more."""
     summary, options = log.summary, log.options
     divergences = tuple(summary.divergences.values())
-    hit = [Skipped(what=limit.left_out, why=limit.why) for limit in log.limits]
+    hit = list(map(beyond, log.limits))
     if options.quick:
-        hit.append(_LEFT_OUT)
+        hit.append(not_done("quick"))
     return Report(
         verdict=summary.verdict,
         reason=_reason(summary, only_given=options.only_given),
@@ -155,7 +150,6 @@ def _interrupted(log: CheckLog) -> Report:
     reason = message("UNKNOWN.interrupted")
     if divergent:
         reason = message("VERDICT.interrupted", reason=summary.reason)
-    skipped = Skipped(what="the rest of the check", why="it was interrupted")
-    log.add(Outcome(skipped=(skipped,)))
+    log.add(Outcome(skipped=(not_done("rest"),)))
     log.decide(Verdict.DIVERGENT if divergent else Verdict.UNKNOWN, reason)
     return report_so_far(log, log.handles)

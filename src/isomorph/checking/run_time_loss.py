@@ -84,8 +84,7 @@ def optimized_run_loss(candidate: EvaluatedModel, outputs: Sequence[str]) -> Out
     summary = message("ACTIVATIONS_QUANTIZED.fused", products=_counted(products))
     finding = _finding(
         summary, products, FindingEffect.REACHES_OUTPUT, node=products[0].name,
-        fix=f"--set candidate.{_LEVEL}=0; in a program, the session's "
-        "session.qdq_matmulnbits_accuracy_level",
+        fix=message("FIX.accuracy_level", level=_LEVEL),
     )  # fmt: skip
     return Outcome(findings=(finding,))
 
@@ -175,10 +174,7 @@ def _by_attribute(nodes: Sequence[Node]) -> bool:
 def _fix(nodes: Sequence[Node]) -> str | None:
     if not _by_attribute(nodes):
         return None
-    return (
-        f"set {ACCURACY_LEVEL} to 0 where an activation has outliers; a converter that writes 4 "
-        "by default has an option for it"
-    )
+    return message("FIX.accuracy_attribute", level=ACCURACY_LEVEL)
 
 
 def _finding(

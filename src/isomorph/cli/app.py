@@ -9,6 +9,7 @@ from typing import Annotated
 
 from isomorph.cli.parameters import Option, parameters_of
 from isomorph.cli.parser import HelpAsked, parse
+from isomorph.core.error_of import error_of
 from isomorph.core.errors import UsageError
 from isomorph.version import VERSION
 
@@ -75,12 +76,9 @@ def command(name: str) -> Callable[..., int]:
 def _run(name: str, words: Sequence[str]) -> int:
     if name not in COMMANDS:
         near = difflib.get_close_matches(name, COMMANDS, n=1)
-        raise UsageError(
-            "USAGE",
-            f"there is no command {name!r}",
-            why=f"similar: {near[0]}" if near else None,
-            fix="isomorph --help",
-        )
+        if near:
+            raise error_of(UsageError, "USAGE.command_near", name=name, near=near[0])
+        raise error_of(UsageError, "USAGE.command", name=name)
     function = command(name)
     parameters = parameters_of(function)
     try:

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from isomorph.core.error_of import error_of
 from isomorph.core.errors import BUG, IsomorphError, listed
 
 if TYPE_CHECKING:
@@ -30,11 +31,11 @@ def save_contradiction(report: Report) -> Path | None:
     if proof is None or not proof.contradicted:
         return None
     path = _written(report, f"isomorph-contradiction-{proof.seed}.json")
-    error = ContradictionError(
-        "PROOF_CONTRADICTED",
-        f"proven equal, and measured to differ: output {listed(proof.contradicted)}",
-        why="this is a fault of isomorph, not of your model: rely on neither answer",
-        fix=f"report it with both models and {path}",
+    error = error_of(
+        ContradictionError,
+        "PROOF_CONTRADICTED.outputs",
+        outputs=listed(proof.contradicted),
+        path=path,
     )
     sys.stderr.write("\n".join(error.lines) + "\n")
     return path

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from isomorph.cli import options
 from isomorph.cli.parameters import Option
+from isomorph.core.error_of import error_of
 from isomorph.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -80,12 +81,7 @@ def _place(keep: Path | None) -> AbstractContextManager[str | Path]:
     try:
         keep.mkdir(parents=True)
     except FileExistsError as error:
-        raise UsageError(
-            "OUTPUT_EXISTS",
-            "the folder for the demo exists already",
-            file=str(keep),
-            fix="name a new folder, or remove this one",
-        ) from error
+        raise error_of(UsageError, "OUTPUT_EXISTS.demo", file=str(keep)) from error
     return nullcontext(keep)
 
 

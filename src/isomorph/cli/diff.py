@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from isomorph.cli import options
 from isomorph.cli.parameters import Argument, Option
+from isomorph.core.error_of import error_of
 from isomorph.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,8 +49,7 @@ def diff(
 
     chosen = format_of(format, output, _FORMATS)
     if chosen == "html" and output is None and sys.stdout.isatty():
-        raise UsageError("BAD_OPTION", "html is a file to open in a browser, and no file is named",
-                         fix="--format html -o diff.html")  # fmt: skip
+        raise error_of(UsageError, "BAD_OPTION.diff_page", name="html")
     check_target(output, reference, candidate, state)
     found = api.diff(reference, candidate, trust=trust, in_process=in_process, state=state)
     first, second, *_ = [*_rendered(found, "terminal", verbose=False).splitlines(), "", ""]

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from isomorph.cli import options
 from isomorph.cli.parameters import Argument, Option
+from isomorph.core.error_of import error_of
 from isomorph.core.errors import UsageError
 
 FORMATS = ("terminal", "json")
@@ -40,8 +41,7 @@ def inspect(
 
     format = format_of(format, output, FORMATS)  # noqa: A001 - the word on the command line
     if other is not None:
-        raise UsageError("BAD_OPTION", "inspect shows one model", why="two are compared by diff",
-                         fix=f"isomorph diff {model} {other}")  # fmt: skip
+        raise error_of(UsageError, "BAD_OPTION.inspect_two", model=model, other=other)
     check_target(output, model, state)
     described = api.inspect(model, trust=trust, in_process=in_process, state=state)
     if format == "json":

@@ -10,7 +10,9 @@ from typing import Annotated
 
 from isomorph.cli.parameters import Argument, Option
 from isomorph.core.budgets import is_budget
+from isomorph.core.error_of import error_of
 from isomorph.core.errors import UsageError
+from isomorph.core.messages import message
 from isomorph.core.runtime_word import SEPARATOR
 
 SIDES = ("reference", "candidate")
@@ -26,7 +28,7 @@ def runtimes(words: Sequence[str] | None) -> str | dict[str, str] | None:
             side, name = "", word
             equals = ""
         if (equals and side not in SIDES) or not name or side in by_side:
-            raise _bad("--runtime", word, "NAME, reference=NAME or candidate=NAME, each once")
+            raise _bad("--runtime", word, "runtime")
         by_side[side] = name
     if not by_side:
         return None
@@ -38,20 +40,20 @@ def runtimes(words: Sequence[str] | None) -> str | dict[str, str] | None:
 
 def settings(words: Sequence[str] | None) -> dict[str, str]:
     """``key=value``, ``candidate.key=value`` or ``oracle.key=value``; a runtime knows its keys."""
-    return _assignments("--set", words, "KEY=VALUE, candidate.KEY=VALUE or oracle.KEY=VALUE")
+    return _assignments("--set", words, "setting")
 
 
 def bindings(flag: str, words: Sequence[str] | None) -> dict[str, str]:
     """The reference's name for each of the candidate's that a user bound by hand."""
-    return _assignments(flag, words, "REFERENCE_NAME=CANDIDATE_NAME")
+    return _assignments(flag, words, "binding")
 
 
 def dims(words: Sequence[str] | None) -> dict[str, int]:
     """A size for each named axis; zero is a size."""
     sizes: dict[str, int] = {}
-    for axis, size in _assignments("--dim", words, "AXIS=SIZE", last=True).items():
+    for axis, size in _assignments("--dim", words, "dim", last=True).items():
         if not (size.isascii() and size.isdigit()):
-            raise _bad("--dim", f"{axis}={size}", "AXIS=SIZE with a whole number, as in batch=2")
+            raise _bad("--dim", f"{axis}={size}", "dim")
         sizes[axis] = int(size)
     return sizes
 
@@ -59,9 +61,9 @@ def dims(words: Sequence[str] | None) -> dict[str, int]:
 def sizes(words: Sequence[str] | None) -> dict[str, tuple[int, ...]] | None:
     """Sizes to try for each named axis; None without ``--dims``."""
     tried: dict[str, tuple[int, ...]] = {}
-    for axis, given in _assignments("--dims", words, "AXIS=1,2,7", last=True).items():
+    for axis, given in _assignments("--dims", words, "dims", last=True).items():
         if not re.fullmatch(r"\d+(,\d+)*", given, re.ASCII):
-            raise _bad("--dims", f"{axis}={given}", "AXIS=1,2,7: whole numbers, as in batch=1,7")
+            raise _bad("--dims", f"{axis}={given}", "dims")
         tried[axis] = tuple(int(size) for size in given.split(","))
     return tried or None
 
@@ -69,9 +71,9 @@ def sizes(words: Sequence[str] | None) -> dict[str, tuple[int, ...]] | None:
 def layouts(words: Sequence[str] | None) -> dict[str, tuple[int, ...]]:
     """The order in which the candidate's input takes the reference's axes."""
     orders: dict[str, tuple[int, ...]] = {}
-    for name, order in _assignments("--layout", words, "NAME=0,2,3,1", last=True).items():
+    for name, order in _assignments("--layout", words, "layout", last=True).items():
         if not re.fullmatch(r"\d+(,\d+)*", order):
-            raise _bad("--layout", f"{name}={order}", "NAME=0,2,3,1: the axes in their new order")
+            raise _bad("--layout", f"{name}={order}", "layout")
         orders[name] = tuple(int(axis) for axis in order.split(","))
     return orders
 
@@ -86,7 +88,7 @@ def budgets(words: Sequence[str] | None) -> dict[str, float]:
         except ValueError:
             value = math.nan
         if not is_budget(value) or name in stated:
-            raise _bad("--budget", word, "a number from 0 on, or OUTPUT=NUMBER, each output once")
+            raise _bad("--budget", word, "budget")
         stated[name] = value
     return stated
 
@@ -101,7 +103,7 @@ def ranges(words: Sequence[str] | None) -> dict[str, tuple[float, float]]:
         except ValueError:
             low = high = math.nan
         if not (math.isfinite(low) and math.isfinite(high) and low <= high) or name in stated:
-            raise _bad("--range", word, "INPUT=LOW:HIGH, each input once")
+            raise _bad("--range", word, "range")
         stated[name] = low, high
     return stated
 
@@ -112,7 +114,7 @@ def memory_bytes(word: str | None) -> int | None:
         return None
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?))?b?", word.strip().lower())
     if match is None or float(match[1]) == 0:
-        raise _bad("--memory", word, "a size such as 4GiB or 512MB")
+        raise _bad("--memory", word, "memory")
     base = 1024 if match[3] else 1000
     return int(float(match[1]) * base ** _UNITS[match[2] or ""])
 
@@ -120,7 +122,7 @@ def memory_bytes(word: str | None) -> int | None:
 def seconds(value: float | None) -> float | None:
     """The timeout, if it is a positive number."""
     if value is not None and not (math.isfinite(value) and value > 0):
-        raise _bad("--timeout", str(value), "a positive number of seconds")
+        raise _bad("--timeout", str(value), "timeout")
     return value
 
 
@@ -132,16 +134,15 @@ def separated(words: Sequence[str] | None) -> tuple[str, ...]:
 def float_count(word: str | None) -> str | None:
     """How many nodes stay in float: a number, or ``auto``."""
     if word is not None and word != "auto" and not (word.isascii() and word.isdigit()):
-        raise UsageError(
-            "BAD_COUNT", f"--keep-float {word} is no count", fix="--keep-float 3 or auto"
-        )
+        raise error_of(UsageError, "BAD_COUNT.keep_float", word=word)
     return word
 
 
 def require_choice(flag: str, word: str, known: Sequence[str]) -> str:
     """The value, if it is one of the known ones."""
     if word not in known:
-        raise _bad(flag, word, f"one of: {', '.join(known)}")
+        names = ", ".join(known)
+        raise error_of(UsageError, "BAD_OPTION.choice", flag=flag, word=word, known=names)
     return word
 
 
@@ -152,13 +153,15 @@ def _assignments(
     for word in words or ():
         key, equals, value = word.rpartition("=") if last else word.partition("=")
         if not equals or not key or key in read:
-            raise _bad(flag, word, f"{shape}, each name once")
+            raise _bad(flag, word, shape)
         read[key] = value
     return read
 
 
-def _bad(flag: str, word: str, expected: str) -> UsageError:
-    return UsageError("BAD_OPTION", f"{flag} {word!r} cannot be read", why=f"expected {expected}")
+def _bad(flag: str, word: str, shape: str) -> UsageError:
+    """The error for a value that is not written in the shape of this name."""
+    expected = message(f"EXPECTED.{shape}")
+    return error_of(UsageError, "BAD_OPTION.word", flag=flag, word=word, expected=expected)
 
 
 ModelWord = Annotated[

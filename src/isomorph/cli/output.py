@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from isomorph.core.error_of import error_of
 from isomorph.core.errors import UsageError
 from isomorph.core.interruption import InterruptedCheck
 
@@ -108,9 +109,7 @@ def write(text: str, output: Path | None) -> None:
         # goes to the null device, so that the interpreter does not fail while it shuts down.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
-        raise UsageError(
-            "OUTPUT_UNWRITABLE", "the standard output cannot be written", why=error.strerror
-        ) from error
+        raise error_of(UsageError, "OUTPUT_UNWRITABLE.stdout", error=error.strerror) from error
 
 
 def encodable(text: str, encoding: str) -> str:
@@ -126,11 +125,7 @@ def encodable(text: str, encoding: str) -> str:
 def refuse_page_on_terminal(reporter: Reporter, output: Path | None) -> None:
     """Raise if an HTML page would be printed on a terminal."""
     if output is None and reporter.profile and sys.stdout.isatty():
-        raise UsageError(
-            "BAD_OPTION",
-            f"{reporter.name} is a file to open in a browser, and no file is named",
-            fix=f"--format {reporter.name} -o page.{reporter.name}",
-        )
+        raise error_of(UsageError, "BAD_OPTION.page", name=reporter.name)
 
 
 def _write_file(path: Path, data: bytes) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from isomorph.core import report_formats
+from isomorph.core.error_of import error_of
 from isomorph.core.errors import UsageError
 
 TERMINAL = "terminal"
@@ -18,25 +19,24 @@ def format_of(stated: str | None, output: Path | None, known: Sequence[str]) -> 
     if stated is not None:
         if stated not in known:
             near = difflib.get_close_matches(stated, known, n=1)
-            raise UsageError(
-                "UNKNOWN_FORMAT",
-                f"this command writes no {stated!r}",
-                why=_known(known),
-                fix=f"did you mean {near[0]!r}?" if near else None,
+            raise error_of(
+                UsageError,
+                "UNKNOWN_FORMAT.near" if near else "UNKNOWN_FORMAT.stated",
+                format=stated,
+                known=", ".join(known),
+                near=near[0] if near else "",
             )
         return stated
     if output is None or output.suffix.lower() not in BY_SUFFIX:
         return TERMINAL
     found = BY_SUFFIX[output.suffix.lower()]
     if found not in known:
-        raise UsageError(
-            "UNKNOWN_FORMAT",
-            f"{output.name!r} looks like {found}, which this command does not write",
-            why=_known(known),
-            fix=f"--format {known[0]}, or another suffix",
+        raise error_of(
+            UsageError,
+            "UNKNOWN_FORMAT.suffix",
+            file_name=output.name,
+            format=found,
+            known=", ".join(known),
+            first=known[0],
         )
     return found
-
-
-def _known(known: Sequence[str]) -> str:
-    return f"one of: {', '.join(known)}"

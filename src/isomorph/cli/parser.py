@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from isomorph.cli.parameters import Argument, Option, Parameter
+from isomorph.core.error_of import error_of
 from isomorph.core.errors import UsageError
 
 HELP = ("-h", "--help")
@@ -24,12 +25,15 @@ def parse(words: Sequence[str], parameters: Sequence[Parameter], *, program: str
     try:
         return _parsed(words, parameters)
     except _WrongWordsError as error:
-        raise UsageError("USAGE", error.what, why=error.why, fix=f"{program} {HELP[-1]}") from None
+        page = f"{program} {HELP[-1]}"
+        raise error_of(UsageError, error.key, help=page, **error.facts) from None
 
 
 class _WrongWordsError(Exception):
-    def __init__(self, what: str, why: str | None = None) -> None:
-        self.what, self.why = what, why
+    """An error of the words of a command, by its key; the command adds where its help is."""
+
+    def __init__(self, key: str, **facts: Any) -> None:  # noqa: ANN401
+        self.key, self.facts = key, facts
 
 
 def _parsed(words: Sequence[str], parameters: Sequence[Parameter]) -> dict[str, Any]:
@@ -48,7 +52,7 @@ def _parsed(words: Sequence[str], parameters: Sequence[Parameter]) -> dict[str, 
         name, value = _split(word)
         if name in HELP:
             if value is not None:
-                raise _WrongWordsError(f"option {name} takes no value")
+                raise _WrongWordsError("USAGE.no_value", name=name)
             raise HelpAsked
         _take(name, value, left, options, values)
     values |= _placed(places, [each for each in parameters if isinstance(each.declared, Argument)])
@@ -79,16 +83,19 @@ def _take(
 ) -> None:
     """Put one option into ``values``; its value may be the first of the words ``left``."""
     if name not in options:
-        raise _WrongWordsError(f"there is no option {name}", _similar(name, options))
+        near = _similar(name, options)
+        if near:
+            raise _WrongWordsError("USAGE.option_near", name=name, near=near)
+        raise _WrongWordsError("USAGE.option", name=name)
     parameter, on = options[name]
     if parameter.kind is bool:
         if value is not None:
-            raise _WrongWordsError(f"option {name} takes no value")
+            raise _WrongWordsError("USAGE.no_value", name=name)
         values[parameter.name] = on
         return
     if value is None:
         if not left:
-            raise _WrongWordsError(f"option {name} needs a value")
+            raise _WrongWordsError("USAGE.value_missing", name=name)
         value = left.pop(0)
     read = _converted(value, parameter, name)
     if parameter.several:
@@ -101,21 +108,21 @@ def _converted(value: str, parameter: Parameter, name: str) -> Any:  # noqa: ANN
     try:
         read = parameter.kind(value)
     except ValueError:
-        word = "an integer" if parameter.kind is int else "a number"
-        raise _WrongWordsError(f"{name} {value!r} is not {word}") from None
+        key = "USAGE.integer" if parameter.kind is int else "USAGE.number"
+        raise _WrongWordsError(key, name=name, value=value) from None
     declared = parameter.declared
     if isinstance(declared, Option):
         least, most = declared.least, declared.most
         if (least is not None and read < least) or (most is not None and read > most):
-            upper = "" if most is None else f" and at most {most}"
-            raise _WrongWordsError(f"{name} {value!r} is not at least {least}{upper}")
+            key = "USAGE.least" if most is None else "USAGE.range"
+            raise _WrongWordsError(key, name=name, value=value, least=least, most=most)
     return read
 
 
 def _placed(places: Sequence[str], arguments: Sequence[Parameter]) -> dict[str, Any]:
     if len(places) > len(arguments):
         extra = " ".join(places[len(arguments) :])
-        raise _WrongWordsError(f"too many arguments: {extra}")
+        raise _WrongWordsError("USAGE.too_many", words=extra)
     return {
         each.name: _converted(word, each, each.label)
         for word, each in zip(places, arguments, strict=False)
@@ -126,12 +133,12 @@ def _defaults(parameters: Sequence[Parameter], values: Mapping[str, Any]) -> dic
     absent = [each for each in parameters if each.name not in values]
     for each in absent:
         if each.required:
-            raise _WrongWordsError(f"{each.label} is missing")
+            raise _WrongWordsError("USAGE.argument", label=each.label)
     return {each.name: each.default for each in absent}
 
 
-def _similar(name: str, known: Mapping[str, object]) -> str | None:
+def _similar(name: str, known: Mapping[str, object]) -> str:
     import difflib
 
     near = difflib.get_close_matches(name, known, n=3)
-    return f"similar: {', '.join(near)}" if near else None
+    return " or ".join(near)

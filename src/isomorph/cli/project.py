@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.cli.contradiction import save_contradiction
+from isomorph.cli.error_text import error_lines
 from isomorph.cli.output import show_report, show_report_on_interrupt, write
 from isomorph.cli.output_format import BY_SUFFIX
+from isomorph.core.error_of import error_of
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.escaping import printable
 from isomorph.core.runtime_word import require_trust
@@ -33,10 +35,11 @@ def names_pair(word: str) -> bool:
     if project is None or ":" in word or Path(word).suffix:
         return project is not None and bool(_selected(project, word))
     if project.pairs and not _selected(project, word):
-        raise UsageError(
-            "UNKNOWN_NAME",
-            f"{word!r} is neither a file nor the name of a pair",
-            why=f"the pairs: {', '.join(pair.name for pair in project.pairs)}",
+        raise error_of(
+            UsageError,
+            "UNKNOWN_NAME.pair",
+            word=word,
+            pairs=", ".join(pair.name for pair in project.pairs),
         )
     return bool(project.pairs)
 
@@ -59,22 +62,12 @@ def run(
     project = find_project(Path.cwd())
     pairs = _selected(project, word) if project is not None else ()
     if project is None or not pairs:
-        raise UsageError(
-            "NOTHING_TO_CHECK",
-            "no model is named",
-            why="no project file holds a pair to check" if project else "there is no project file",
-            fix=f"isomorph check REFERENCE CANDIDATE, or name pairs in {NAMES[0]}",
-        )
+        key = "NOTHING_TO_CHECK.no_pairs" if project else "NOTHING_TO_CHECK.no_project"
+        raise error_of(UsageError, key, project=NAMES[0])
     if output is None and len(pairs) > 1 and not reporter.follows:
-        raise UsageError(
-            "BAD_OPTION",
-            f"{len(pairs)} pairs are checked, and a {reporter.name} document holds one report",
-            fix=f"name a folder for them: isomorph check --format {reporter.name} -o FOLDER",
-        )
+        raise error_of(UsageError, "BAD_OPTION.one_document", count=len(pairs), name=reporter.name)
     if "pair" in stated:
-        raise UsageError(
-            "BAD_OPTION", "--pair names two files, and the pairs of a project have their names"
-        )
+        raise error_of(UsageError, "BAD_OPTION.pair_name")
     targets = _targets(output, pairs, reporter)
     codes, lines = [], []
     for pair, target in zip(pairs, targets, strict=True):
@@ -102,10 +95,13 @@ def _targets(
     if output is None:
         return [None] * len(pairs)
     if len(pairs) > 1 and output.suffix.lower() in BY_SUFFIX and not output.is_dir():
-        raise UsageError(
-            "BAD_OPTION",
-            f"{output.name} looks like one file, and {len(pairs)} pairs have a report each",
-            fix=f"name a folder for them: -o {output.stem} --format {reporter.name}",
+        raise error_of(
+            UsageError,
+            "BAD_OPTION.one_file",
+            count=len(pairs),
+            file_name=output.name,
+            stem=output.stem,
+            name=reporter.name,
         )
     if len(pairs) == 1 and output.suffix and not output.is_dir():
         check_target(output, pairs[0].reference, pairs[0].candidate)
@@ -149,7 +145,7 @@ def _checked(
             )
     except IsomorphError as error:
         # Printed immediately: most report formats have no field for it.
-        first, *more = error.lines
+        first, *more = error_lines(error)
         sys.stderr.write("\n".join([f"{name}: {first}", *more]) + "\n")
         return error.exit_code, f"{name}: error[{error.code}] {printable(error.sentence)}", None
     line = f"{name}: {printable(report.headline)}  {printable(report.reason, limit=200)}"

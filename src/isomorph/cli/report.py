@@ -8,6 +8,7 @@ from typing import Annotated
 from isomorph.cli import options
 from isomorph.cli.parameters import Argument, Option
 from isomorph.cli.verbosity import VerbosityFlags
+from isomorph.core.error_of import error_of
 
 
 def report(
@@ -47,6 +48,6 @@ def report(
         show_report(read_report(source), reporter, output)
         return 0
     if not isinstance(reporter, RepairReporter):
-        raise UsageError("BAD_OPTION", "only a page shows a repair", fix="write it to a .html file")
+        raise error_of(UsageError, "BAD_OPTION.repair_page")
     write(reporter.render_repair(read_report(source), read_repair(repair)), output)
     return 0

@@ -8,7 +8,9 @@ from typing import Annotated
 
 from isomorph.cli import options
 from isomorph.cli.parameters import Argument, Option
+from isomorph.core.error_of import error_of
 from isomorph.core.errors import UsageError
+from isomorph.core.messages import message
 from isomorph.core.sweep import EngineName
 
 AGAIN = ("unknown", "error", "divergent", "degraded", "open")
@@ -119,5 +121,11 @@ def _part(word: str | None) -> tuple[int, int]:
         return 1, 1
     match = re.fullmatch(r"(\d+)/(\d+)", word, re.ASCII)
     if match is None:
-        raise UsageError("BAD_OPTION", f"--shard {word!r} cannot be read", why="expected 3/8")
+        raise error_of(
+            UsageError,
+            "BAD_OPTION.word",
+            flag="--shard",
+            word=word,
+            expected=message("EXPECTED.shard"),
+        )
     return int(match[1]), int(match[2])

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isomorph.cli.output import write
+from isomorph.core.error_of import error_of
 from isomorph.core.errors import UsageError
 from isomorph.core.escaping import printable
 from isomorph.core.sweep_limits import SWEEP_PAGES
@@ -25,10 +26,9 @@ def check_export(export: Path | None) -> None:
     if export is None:
         return
     if export.suffix not in EXPORTS:
-        raise UsageError(
-            "BAD_OPTION", f"--export {export.name} has no known ending",
-            why=f"expected one of: {', '.join(EXPORTS)}",
-        )  # fmt: skip
+        raise error_of(
+            UsageError, "BAD_OPTION.export", file_name=export.name, known=", ".join(EXPORTS)
+        )
     if EXPORTS[export.suffix] == "parquet":
         from isomorph.reporters.sweep_parquet import require_parquet
 
@@ -38,10 +38,7 @@ def check_export(export: Path | None) -> None:
 def check_page(format: str, output: Path | None) -> None:  # noqa: A002
     """Refuse a page without a file: the pages of its reports stand in a folder beside it."""
     if format == "html" and output is None:
-        raise UsageError(
-            "BAD_OPTION", "a page is a file to open in a browser, and no file is named",
-            fix="-o sweep.html",
-        )  # fmt: skip
+        raise error_of(UsageError, "BAD_OPTION.sweep_page", name="html")
 
 
 def write_export(found: Sweep, export: Path) -> None:

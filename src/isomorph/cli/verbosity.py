@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from isomorph.cli.option_groups import Flags
 from isomorph.cli.parameters import Option
+from isomorph.core.error_of import error_of
 from isomorph.core.errors import UsageError
 from isomorph.core.verbosity import AdjustableReporter, Verbosity
 
@@ -33,11 +34,7 @@ class VerbosityFlags(Flags):
 def adjusted(reporter: Reporter, flags: VerbosityFlags) -> Reporter:
     """The reporter with as much text as asked for; documents always hold everything."""
     if flags.verbose and flags.quiet:
-        raise UsageError(
-            "CONFLICTING_SETTINGS",
-            "--verbose and --quiet exclude each other",
-            fix="give one of them",
-        )
+        raise error_of(UsageError, "CONFLICTING_SETTINGS.verbosity")
     if not isinstance(reporter, AdjustableReporter):
         return reporter
     if flags.quiet:

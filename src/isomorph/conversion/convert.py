@@ -15,7 +15,8 @@ from isomorph.conversion.steps import RouteRunner, Stop
 from isomorph.core.conversion import AS_IS, Conversion, Hop, HopStatus, Route
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import UsageError
-from isomorph.core.report import Skipped
+from isomorph.core.messages import message
+from isomorph.core.not_done import not_done
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def convert(
         repeat=_repeat(source, request, chosen),
         seed=check_options.seed,
         skipped=tuple(
-            Skipped(what=route.words, why=f"not installed; {'; '.join(route.missing)}")
+            not_done("route", route=route.words, missing="; ".join(route.missing))
             for route in planned
             if route.missing
         ),
@@ -142,12 +143,18 @@ def _route_of(chosen: Sequence[Hop], planned: Sequence[Route]) -> Route:
 
 def _verdict(chosen: Sequence[Hop], *, proven: bool) -> tuple[Verdict, str]:
     last = chosen[-1]
-    name = f"{last.step.source} → {last.step.target} by {last.step.converter}"
-    if last.report is not None:
-        reason = last.report.reason if proven else f"{name}: {last.report.reason}"
-        return last.report.verdict, reason
-    trouble = last.trouble.sentence if last.trouble is not None else "it could not be judged"
-    return Verdict.UNKNOWN, f"{name}: {trouble}"
+    if last.report is not None and proven:
+        return last.report.verdict, last.report.reason
+    reason = message("CONVERT.not_judged") if last.trouble is None else last.trouble.sentence
+    step = last.step
+    text = message(
+        "CONVERT.step",
+        source=step.source,
+        target=step.target,
+        converter=step.converter,
+        reason=reason if last.report is None else last.report.reason,
+    )
+    return Verdict.UNKNOWN if last.report is None else last.report.verdict, text
 
 
 def _opset_alone(framework: str, request: ConversionRequest) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from isomorph.core.divergence import Divergence
+from isomorph.core.messages import message
 from isomorph.core.model import Model, OutputOrder, TensorSpec
 from isomorph.core.report import Binding
 
@@ -31,12 +32,12 @@ def _signature(first: Model, result: Model, inputs: Sequence[Binding]) -> Iterat
         if ref is None or cand is None:
             continue
         if ref.name != cand.name:
-            yield f"the name of input {ref.name!r}: it is {cand.name!r} now"
+            yield message("CONVERT.input_name", right=ref.name, now=cand.name)
         if ref.dtype != cand.dtype:
-            yield f"the type of input {ref.name!r}: {ref.dtype} became {cand.dtype}"
+            yield message("CONVERT.input_type", right=ref.name, dtype=ref.dtype, now=cand.dtype)
         fixed = _fixed(ref, cand)
         if fixed:
-            yield f"dynamic axes of input {ref.name!r}: {', '.join(fixed)}"
+            yield message("CONVERT.input_axes", right=ref.name, axes=", ".join(fixed))
 
 
 def _results(first: Model, result: Model, outputs: Sequence[Divergence]) -> Iterator[str]:
@@ -50,17 +51,17 @@ def _results(first: Model, result: Model, outputs: Sequence[Divergence]) -> Iter
     if first.output_order is not OutputOrder.UNNAMED:
         for ref, cand in pairs:
             if ref != cand:
-                yield f"the name of output {ref!r}: it is {cand!r} now"
+                yield message("CONVERT.output_name", right=ref, now=cand)
     order = [places[cand] for _, cand in pairs if cand is not None]
     if order != sorted(order):
-        yield f"the order of the outputs: it is {', '.join(map(str, order))} now"
+        yield message("CONVERT.output_order", order=", ".join(map(str, order)))
 
 
 def _fixed(ref: TensorSpec, cand: TensorSpec) -> list[str]:
     if ref.shape is None or cand.shape is None or len(ref.shape) != len(cand.shape):
         return []
     return [
-        f"axis {place} is {size} now"
+        message("CONVERT.fixed_axis", place=place, size=size)
         for place, (before, size) in enumerate(zip(ref.shape, cand.shape, strict=True))
         if not isinstance(before, int) and isinstance(size, int)
     ]
@@ -69,11 +70,13 @@ def _fixed(ref: TensorSpec, cand: TensorSpec) -> list[str]:
 def _beside(first: Model, result: Model) -> Iterator[str]:
     gone = sorted(set(first.metadata) - set(result.metadata) - _OWN_METADATA)
     if gone:
-        yield f"metadata: {', '.join(gone[:8])}" + (" …" if len(gone) > 8 else "")
+        yield message(
+            "CONVERT.metadata", keys=", ".join(gone[:8]) + (" …" if len(gone) > 8 else "")
+        )
     if _traced(first) and not _traced(result):
-        yield "where in the source a node came from"
+        yield message("CONVERT.source")
     if first.graph.quantization and not result.graph.quantization:
-        yield "quantization parameters"
+        yield message("CONVERT.quantization")
 
 
 def _traced(model: Model) -> bool:

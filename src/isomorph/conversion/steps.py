@@ -32,8 +32,9 @@ from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.escaping import counted
 from isomorph.core.limits import noted_limits
+from isomorph.core.messages import message
+from isomorph.core.not_done import beyond
 from isomorph.core.protocols import ProvenByRuntime
-from isomorph.core.report import Skipped
 from isomorph.measure import overflow
 from isomorph.repair.deliver import write_repair
 from isomorph.sessions.in_process import can_patch
@@ -155,7 +156,7 @@ class RouteRunner:
                 accepts=partial(self._accepts, origin, step),
             )
             proposed = search.sets()
-        skipped = tuple(Skipped(what=each.left_out, why=each.why) for each in noted)
+        skipped = tuple(map(beyond, noted))
         for kept in proposed:
             stop = self._hop(origin, step, [each.node for each in kept])
             if stop.made.usable:
@@ -237,7 +238,7 @@ class RouteRunner:
         if self.ranges and step.width == "float16":
             unsafe = self._unsafe_nodes(origin)
             keep = tuple(dict.fromkeys((*keep, *unsafe)))
-            notes = (f"not proven to stay within float16, kept in float32: {', '.join(unsafe)}",)
+            notes = (message("CONVERT.kept_float32", nodes=", ".join(unsafe)),)
         if keep:
             options[KEEP_FLOAT32] = "\n".join(keep)
         try:
@@ -300,7 +301,7 @@ class RouteRunner:
             right = self._open_result(origin, step, attempt.path)
         except IsomorphError as error:
             invalid = replace(
-                trouble_of(error), sentence=f"an invalid model came out: {error.sentence}"
+                trouble_of(error), sentence=message("CONVERT.invalid", error=error.sentence)
             )
             return self._failed(None, step, invalid, started, hop)
         proof = self._proof(right, attempt.path)

@@ -30,7 +30,8 @@ def listed(names: Sequence[str], limit: int = 5) -> str:
 class IsomorphError(Exception):
     """An error of the user's files, machine or arguments, not of isomorph itself.
 
-    ``node`` is the node it is about, or that was begun last, where that is known.
+    ``node`` is the node it is about, or that was begun last, where that is known. ``phrase`` is
+    ``what`` with the colon that it was given, for an error that is made of another.
     """
 
     exit_code = 2
@@ -50,6 +51,7 @@ class IsomorphError(Exception):
         # "unknown key 'y' in x", but "there is no such file: x": a colon behind ``what`` means that
         # it is about the file as a whole.
         self._joint = ": " if what.endswith(":") else " in "
+        self.phrase = what
         self.why, self.fix, self.node = why, fix, node
         super().__init__(self.sentence)
         # A traceback shows these below the sentence, as a terminal does.

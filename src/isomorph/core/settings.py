@@ -21,7 +21,11 @@ def thread_count(word: str) -> int | None:
     if not word:
         return None
     if not word.isascii() or not word.isdigit() or int(word) < 1:
-        raise UsageError("BAD_SETTING", f"threads must be a positive number, got {word!r}")
+        raise UsageError(
+            "BAD_SETTING",
+            f"threads is {word!r}, not a whole number from 1 on",
+            fix="--set threads=4, for example",
+        )
     return int(word)
 
 

@@ -9,11 +9,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from isomorph.core.diagnosis_limits import ADDED_NODES
+from isomorph.core.experiments import experiment
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext
 from isomorph.core.messages import message
 from isomorph.core.ops import RESHAPES
 from isomorph.core.patch import Patch, SetInput
-from isomorph.core.report import Experiment, Fact
+from isomorph.core.report import Fact
 from isomorph.match.topology import Topology
 from isomorph.measure.precision import QUANTIZED_OPS
 
@@ -117,15 +118,7 @@ def _diagnosis(context: FaultContext, source: str, nodes: Sequence[Node]) -> Dia
         certainty=Certainty.CONFIRMED,
         summary=message("missing_op.added", words=words, verb=verb, source=source),
         evidence={Fact.OPERATORS: list(dict.fromkeys(node.op for node in nodes))},
-        experiments=(
-            Experiment(
-                question="Does the reference do this at all?",
-                change=f"{source!r} in the place of {made!r}",
-                predicts="it is right" if made == context.tensor else "the node is right",
-                seen="it is so",
-                agrees=True,
-            ),
-        ),
-        fix=f"leave out {words}",
+        experiments=(experiment("missing_op.left_out", right=source, tensor=made),),
+        fix=message("FIX.leave_out", ops=words),
         node=named[0].name,
     )

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
+from isomorph.core.messages import message
 from isomorph.core.subgraph import Piece
 from isomorph.sessions.in_process import extractor
 from isomorph.sessions.model_handle import ModelHandle
@@ -37,15 +38,15 @@ class CrashingNode:
     @property
     def sentence(self) -> str:
         """The result of the bisection as text."""
-        name = f"{self.node.name!r} ({self.node.native_op} in {self.dtype})"
-        text = (
-            f"a model of {name} alone kills it, too"
-            if self.alone
-            else f"it lives with all that comes before {name}, and dies with it"
+        text = message(
+            "crash.alone" if self.alone else "crash.with_others",
+            node=self.node.name,
+            op=self.node.native_op,
+            dtype=self.dtype,
         )
         if not self.unscaled:
             return text
-        return f"{text}; no positive scale has {', '.join(map(repr, self.unscaled))}"
+        return message("crash.scales", text=text, tensors=", ".join(map(repr, self.unscaled)))
 
 
 def with_crashing_node(error: IsomorphError, handle: ModelHandle, feeds: Arrays) -> IsomorphError:
@@ -58,7 +59,7 @@ def with_crashing_node(error: IsomorphError, handle: ModelHandle, feeds: Arrays)
         return error
     return RuntimeFailedError(
         error.code,
-        error.what,
+        error.phrase,
         file=error.file,
         why=f"{found.sentence}; {error.why}",
         fix=error.fix,
@@ -158,4 +159,4 @@ def _dtype(graph: Graph, node: Node) -> str:
     specs: Sequence[str | None] = [
         graph.tensors[name].dtype for name in node.outputs if name in graph.tensors
     ]
-    return next((dtype for dtype in specs if dtype), "an unknown type")
+    return next((dtype for dtype in specs if dtype), message("crash.unknown_type"))

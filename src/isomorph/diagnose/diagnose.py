@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph import registry
+from isomorph.core.experiments import experiment
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.limits import noted_limits
 from isomorph.core.messages import message
@@ -61,12 +62,11 @@ def _examined(cause: Cause, context: FaultContext) -> Iterator[Diagnosis]:
             summary=message("CAUSE.not_examined"),
             certainty=Certainty.REFUTED,
             experiments=(
-                Experiment(
-                    question=f"Is {cause.name} the cause?",
-                    change="its own experiments",
-                    predicts="the node is right",
-                    seen=f"they failed ({type(error).__name__}: {error}): nothing is known of it",
+                experiment(
+                    "CAUSE.failed",
                     agrees=False,
+                    cause=cause.name,
+                    error=f"{type(error).__name__}: {error}",
                 ),
             ),
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.experiments import experiment
 from isomorph.core.report import Experiment
 from isomorph.kernels.softmax import log_softmax, one_hot, softmax
 from isomorph.oracle.noise import NO_NOISE
@@ -52,11 +53,5 @@ def _same(one: Array, other: Array) -> bool:
 
 
 def _experiment(op: str, axis: int, *, flat: bool) -> Experiment:
-    sides = ("the candidate", "the reference") if flat else ("the reference", "the candidate")
-    return Experiment(
-        question=f"Over which axes does each side take its {op}?",
-        change=f"it is computed in float64 over axis {axis} alone, and over all axes from it on",
-        predicts="the two sides are these two",
-        seen=f"{sides[0]} takes all axes from {axis} on as one, {sides[1]} axis {axis} alone",
-        agrees=True,
-    )
+    sides = ("candidate", "reference") if flat else ("reference", "candidate")
+    return experiment("attribute.softmax_axes", op=op, axis=axis, flat=sides[0], single=sides[1])

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.diagnosis_limits import FUSED_PRODUCTS
+from isomorph.core.experiments import experiment
 from isomorph.core.messages import message
 from isomorph.core.messages.phrases import named_node
 from isomorph.core.messages.statement import Statement
-from isomorph.core.report import Experiment, Fact, Finding, FindingEffect, FindingStatus
-from isomorph.diagnose.int16_saturation import SEVEN_BITS, Grid, taken_away
+from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus
+from isomorph.diagnose.int16_saturation import Grid, taken_away
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
@@ -95,7 +96,8 @@ def _grid(reader: Node, values: Mapping[str, Array]) -> Grid:
 
 def _finding(loss: _Loss, count: int) -> Finding:
     node = loss.node
-    together = f" of these {count} products" if count > 1 else ""
+    many = count > 1
+    key = "kernel.fused_saturations" if many else "kernel.fused_saturation"
     statement = Statement(
         place=named_node(node.op, node.name),
         cause=message("kernel.fused_saturation"),
@@ -112,15 +114,6 @@ def _finding(loss: _Loss, count: int) -> Finding:
         nodes=(node.name,),
         tensors=node.outputs[:1],
         evidence={"operator": node.native_op, Fact.SATURATED_SUMS: loss.moved},
-        experiments=(
-            Experiment(
-                question="Do sums of two products of bytes saturate at 16 bits in the fused nodes?",
-                change="the oracle adds each two neighboring products in 16 bits, as processors "
-                f"without VNNI do{together}",
-                predicts="the oracle lands on the run, and without it the run is off",
-                seen="it does",
-                agrees=True,
-            ),
-        ),
-        fix=SEVEN_BITS,
+        experiments=(experiment(key, count=count),),
+        fix=message("FIX.seven_bits"),
     )

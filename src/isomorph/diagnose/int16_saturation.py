@@ -20,12 +20,6 @@ if TYPE_CHECKING:
 
 Operands = tuple["Array | None", ...]
 
-SEVEN_BITS = (
-    "quantize the weights again to 7 bits (reduce_range=True) or to uint8, or run on a processor "
-    "with VNNI"
-)
-"""The advice for products that saturate."""
-
 _INT16 = np.iinfo(np.int16)
 _ROUNDINGS = 3
 """Of a real result: scales multiplied, the product with them, the bias added."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from isomorph.core.messages import message
 from isomorph.core.patch import AddConstant, Patch, SetInput
 from isomorph.diagnose.parameters import unused_name
 
@@ -36,7 +37,9 @@ def _constants_connected(context: FaultContext, node: Node) -> Iterator[Patch]:
             own = unused_name(context, f"{node.outputs[0]}_input_{index}")
             kind = context.reference.constants[name].dtype
             yield Patch(
-                summary=f"{node.op} {node.name!r}: input {index} is the reference's {name!r}",
+                summary=message(
+                    "PATCH.give_input", place=index, op=node.op, node=node.name, right=name
+                ),
                 edits=(
                     AddConstant(name=own, value=value.astype(kind)),
                     SetInput(node=node.name, index=index, tensor=own),
@@ -67,6 +70,8 @@ def _connected(context: FaultContext, node: Node) -> Iterator[Patch]:
     for index in (*empty, *taken):
         for tensor in unread:
             yield Patch(
-                summary=f"{node.op} {node.name!r}: input {index} connected to {tensor!r}",
+                summary=message(
+                    "PATCH.connect_input", place=index, op=node.op, node=node.name, tensor=tensor
+                ),
                 edits=(SetInput(node=node.name, index=index, tensor=tensor),),
             )

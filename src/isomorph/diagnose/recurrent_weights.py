@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.messages import message
 from isomorph.diagnose import node_constants
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def recurrent(context: FaultContext) -> Iterator[Change]:
     """The reference's weights packed as ONNX wants them; then the candidate's own reordered."""
     for name, value, whole in packed(context):
         if not np.array_equal(whole, value):
-            yield [(name, whole)], "the reference's weights in ONNX's order of gates"
+            yield [(name, whole)], message("PATCH.gate_weights")
     node = _node(context)
     if node is not None:
         yield from _reordered(_node_weights(context, node), _GATES[node.op])
@@ -110,7 +111,7 @@ def _reordered(weights: dict[str, Array], blocks: int) -> Iterator[Change]:
         for order in permutations(range(blocks)):
             if order != tuple(range(blocks)):
                 moved = [(name, _gates_in_order(weights[name], order)) for name in names]
-                yield moved, f"gate blocks reordered by {order}"
+                yield moved, message("PATCH.gate_order", order=order)
 
 
 def _gates_in_order(value: Array, order: tuple[int, ...]) -> Array:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.messages import message
 from isomorph.core.patch import AddConstant, AddNode, Edit, Patch
 from isomorph.core.repair_limits import ORIGINAL_NODES
 from isomorph.core.stated_numbers import WHOLE_MODEL_NODES
@@ -32,8 +33,13 @@ def original_nodes(context: FaultContext) -> Iterator[Patch]:
         return
     names = " + ".join(dict.fromkeys(edit.op for edit in found if isinstance(edit, AddNode)))
     yield Patch(
-        summary=f"{context.tensor!r} is made by the reference's {names} instead of "
-        f"{context.node.op} {context.node.name!r}",
+        summary=message(
+            "PATCH.reference_nodes",
+            tensor=context.tensor,
+            parts=names,
+            op=context.node.op,
+            node=context.node.name,
+        ),
         edits=tuple(found),
     )
 

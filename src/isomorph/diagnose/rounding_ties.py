@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.experiments import experiment
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext
 from isomorph.core.messages import message
-from isomorph.core.report import Experiment, Fact
+from isomorph.core.report import Fact
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -103,14 +104,6 @@ def _tie_diagnosis(cand: str, ref: str, halves: int) -> Diagnosis:
         certainty=Certainty.CONFIRMED,
         summary=message("quantization.ties", halves=halves, now=cand, right=ref),
         evidence={"ties": cand, Fact.REFERENCE_TIES: ref, "halves": halves},
-        experiments=(
-            Experiment(
-                question="How does each side round a half?",
-                change="the same values are rounded in float64 in every way",
-                predicts="the two sides are two of them, and differ at halves alone",
-                seen=f"the candidate rounds halves {cand}, the reference {ref}",
-                agrees=True,
-            ),
-        ),
-        fix=f"round halves {ref}, or choose a scale on whose halves no value lies",
+        experiments=(experiment("quantization.halves", now=cand, right=ref),),
+        fix=message("FIX.ties", way=ref),
     )

@@ -40,7 +40,7 @@ def runtime_faults(
     """
     trials = Reruns(candidate, names, false_alarm)
     if candidate.runtime().capabilities.fetch != "all":
-        reason = "this session gives no tensors but its outputs"
+        reason = message("SKIPPED.outputs_only.why")
         return saturated_products(candidate, names, trials.lands) or [
             _whole(candidate, trials, names)
         ], reason

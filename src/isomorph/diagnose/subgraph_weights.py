@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.messages import message
 from isomorph.core.patch import Patch, SetConstant
 from isomorph.diagnose import node_constants
 from isomorph.match.value_match import rearrangements
@@ -46,8 +47,9 @@ def inside_bodies(context: FaultContext) -> Iterator[Patch]:
         whole = context.constant(context.reference, other.name)
         for right in _of_size(whole, int(np.prod(constant.shape))) if whole is not None else ():
             for moved in rearrangements(right, constant.shape):
+                values = message("PATCH.values", right=repr(other.name))
                 yield Patch(
-                    summary=f"constant {place!r}: the values of the reference's {other.name!r}",
+                    summary=message("PATCH.constant", names=repr(place), values=values),
                     edits=(SetConstant(tensor=place, value=moved.array(right)),),
                 )
 

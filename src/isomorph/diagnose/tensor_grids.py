@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.messages import message
 from isomorph.core.patch import Patch, SetConstant
 from isomorph.core.stated_numbers import GRID_REACH, MUCH_LESS_LOSS
 from isomorph.diagnose import node_constants
@@ -75,10 +76,7 @@ def bias_scale(context: FaultContext) -> str | None:
         off = np.abs(ratio - 1.0) > 4.0 * float(np.finfo(np.float32).eps)
         if np.any(off):
             factor = float(ratio.reshape(-1)[int(np.argmax(off))])
-            return (
-                f"the scale of the bias of {node.name!r} is {factor:.4g} times that of input "
-                "and weight"
-            )
+            return message("quantization.bias_scale", node=node.name, factor=factor)
     return None
 
 
@@ -196,18 +194,18 @@ def _grid_change(wrong: Array, right: Array, steps: Array) -> tuple[str, str]:
     gaps = (wrong - right) / steps
     turned = 256.0 * np.rint(gaps / 256.0)
     if np.any(turned) and np.all(np.abs(gaps - turned) <= GRID_REACH):
-        return "int8 is read as uint8 or the reverse", "quantization"
+        return message("difference.signedness"), "quantization"
     factor = _multiple(wrong, right, steps)
     if factor is not None:
-        return f"they are {factor:.4g} times too large: the scale is off", "quantization"
+        return message("difference.grid_scale", factor=factor), "quantization"
     rescaled = _channels_rescaled(wrong, right, steps)
     if rescaled:
-        return f"the scales of {rescaled} of {steps.size} channels are off", "quantization"
+        return message("difference.channel_scales", count=rescaled, size=steps.size), "quantization"
     shift = float(np.median(gaps))
     if np.all(np.abs(gaps - shift) <= GRID_REACH):
-        return f"they are shifted by {shift:.0f} steps: the zero point is off", "quantization"
+        return message("difference.grid_shift", steps=shift), "quantization"
     astray = int(np.count_nonzero(np.abs(gaps) > GRID_REACH))
     if lesser_part(astray, wrong.size):
-        return f"{astray} of {wrong.size} values are off by more than a step", "weight"
+        return message("difference.steps", count=astray, size=wrong.size), "weight"
     change = difference(wrong, right)
-    return change.text if change.reordered else "other values", "weight"
+    return change.text if change.reordered else message("difference.others"), "weight"

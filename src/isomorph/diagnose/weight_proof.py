@@ -17,10 +17,11 @@ import numpy as np
 from isomorph.core.chance import threshold
 from isomorph.core.cost import phase
 from isomorph.core.errors import IsomorphError
+from isomorph.core.experiments import experiment
 from isomorph.core.messages import message
 from isomorph.core.messages.phrases import differing_weight, named_node, percentage
 from isomorph.core.messages.statement import Statement
-from isomorph.core.report import Experiment, Fact, Finding, FindingEffect, FindingStatus
+from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus
 from isomorph.diagnose.constant_diff import difference as described
 from isomorph.diagnose.folded_constants import with_folded
 from isomorph.localize.error_location import describe_error, relative_error
@@ -214,15 +215,9 @@ def _finding(
             ],
         },
         experiments=(
-            Experiment(
-                question=f"Is everything wrong because of constant {name!r}?",
-                change=f"{found.text}, get the reference's numbers, all else untouched",
-                predicts="the outputs agree with them, and disagree without them",
-                seen=f"they do; alone it removes {share:.1%} of the error",
-                agrees=True,
-            ),
+            experiment("fault.constant", constant=name, difference=found.text, share=share),
         ),
-        fix=message("weight.give", constant=name, right=right),
+        fix=message("FIX.give", constant=name, right=right),
     )
 
 

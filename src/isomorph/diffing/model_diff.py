@@ -16,7 +16,7 @@ from isomorph.core.model_diff import (
     Relation,
     counted_rows,
 )
-from isomorph.core.report import Skipped
+from isomorph.core.not_done import beyond
 from isomorph.diffing.graph_diff import DiffConfig, diff_graphs
 from isomorph.match.signature_diff import diff_signatures
 from isomorph.match.stored_weights import Weights
@@ -54,7 +54,7 @@ def diff_models(reference: ModelHandle, candidate: ModelHandle) -> ModelDiff:
         opsets=signatures.opsets,
         quantization=signatures.quantization,
         rows=rows,
-        skipped=tuple(Skipped(what=limit.left_out, why=limit.why) for limit in limits),
+        skipped=tuple(map(beyond, limits)),
         version=VERSION,
     )
 

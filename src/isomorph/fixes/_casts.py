@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.messages import message
 from isomorph.core.patch import (
     AddConstant,
     Edit,
@@ -37,19 +38,26 @@ def widened(context: FaultContext, *, depth: int) -> Iterator[Patch]:
     for node in casts:
         for number in _targets(context, node):
             yield Patch(
-                summary=f"Cast {node.name!r}: to {_WIDE[number]} instead of {_kind(context, node)}",
+                summary=message(
+                    "PATCH.cast", node=node.name, now=_kind(context, node), right=_WIDE[number]
+                ),
                 edits=(
                     SetAttribute(node=node.name, name="to", value=number),
                     *_operands_too(context, node, _WIDE[number]),
                 ),
             )
     for node in casts:
-        yield Patch(summary=f"Cast {node.name!r} removed", edits=(RemoveNode(node=node.name),))
+        yield Patch(
+            summary=message("PATCH.remove", op="Cast", node=node.name),
+            edits=(RemoveNode(node=node.name),),
+        )
     for first in casts:
         for second in casts:
             if first.outputs[0] in second.inputs:
                 yield Patch(
-                    summary=f"Casts {first.name!r} and {second.name!r} removed",
+                    summary=message(
+                        "PATCH.remove_several", op="Cast", nodes=f"{first.name!r}, {second.name!r}"
+                    ),
                     edits=(RemoveNode(node=first.name), RemoveNode(node=second.name)),
                 )
 
@@ -92,7 +100,7 @@ def divided(context: FaultContext) -> Iterator[Patch]:
                         attributes={"to": _NUMBER["float32"]},
                     )
                 )
-        yield Patch(summary=f"Div {node.name!r}: computes on floats", edits=tuple(edits))
+        yield Patch(summary=message("PATCH.float_division", node=node.name), edits=tuple(edits))
 
 
 def _stored(context: FaultContext, name: str) -> bool:
@@ -109,19 +117,20 @@ def rounded(context: FaultContext) -> Iterator[Patch]:
     for node in near:
         if node.op in _ROUNDINGS:
             yield Patch(
-                summary=f"{node.op} {node.name!r} removed", edits=(RemoveNode(node=node.name),)
+                summary=message("PATCH.remove", op=node.op, node=node.name),
+                edits=(RemoveNode(node=node.name),),
             )
             for op in _ROUNDINGS:
                 if op != node.op:
                     yield Patch(
-                        summary=f"{node.op} {node.name!r} replaced by {op}",
+                        summary=message("PATCH.replace", op=node.op, node=node.name, right=op),
                         edits=(SetOp(node=node.name, op=op),),
                     )
     for node in near:
         if node.op == "Cast" and "int" in _kind(context, node):
             for op in _ROUNDINGS:
                 yield Patch(
-                    summary=f"{op} inserted before Cast {node.name!r}",
+                    summary=message("PATCH.insert_before", op=op, node=node.name),
                     edits=(
                         InsertAhead(
                             node=node.name,
@@ -143,4 +152,4 @@ def _targets(context: FaultContext, node: Node) -> list[int]:
 
 def _kind(context: FaultContext, node: Node) -> str:
     spec = context.candidate.tensors.get(node.outputs[0])
-    return (spec.dtype if spec is not None else None) or "another type"
+    return (spec.dtype if spec is not None else None) or message("PATCH.unknown_type")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.messages import message
 from isomorph.core.patch import (
     AddConstant,
     InsertAhead,
@@ -42,7 +43,7 @@ def exact_gelu(context: FaultContext) -> Iterator[Patch]:
             kind = dtype_of(context, source) or np.dtype(np.float32)
             constant = unused_name(context, f"{node.outputs[0]}_inverse_root_2")
             yield Patch(
-                summary=f"Tanh {node.name!r} replaced by Erf of {source!r} / √2: the exact GELU",
+                summary=message("PATCH.exact_gelu", node=node.name, tensor=source),
                 edits=(
                     AddConstant(name=constant, value=np.asarray(np.sqrt(0.5), kind)),
                     InsertAhead(
@@ -70,7 +71,7 @@ def _along_one(context: FaultContext, node: Node, axis: int) -> Patch:
     order = list(range(context.right.ndim))
     order[axis], order[-1] = order[-1], order[axis]
     return Patch(
-        summary=f"{node.op} {node.name!r}: along axis {axis} alone, by transposing it to the end",
+        summary=message("PATCH.one_axis", op=node.op, node=node.name, axis=axis),
         edits=(
             InsertAhead(
                 node=node.name,
@@ -94,7 +95,7 @@ def _over_all(context: FaultContext, node: Node, axis: int) -> Patch:
     """Since opset 13, over several axes: they are made one, and parted again behind it."""
     back = unused_name(context, f"{node.name}_behind")
     return Patch(
-        summary=f"{node.op} {node.name!r}: over all axes from {axis} on, by flattening them",
+        summary=message("PATCH.all_axes", op=node.op, node=node.name, axis=axis),
         edits=(
             InsertAhead(
                 node=node.name,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from isomorph.core.messages import message
 from isomorph.core.patch import Patch, SetOp
 from isomorph.diagnose.activation_forms import Form, forms
 
@@ -59,6 +60,6 @@ def floored(context: FaultContext) -> Iterator[Patch]:
 
 def _replaced(node: Node, op: str, attributes: Mapping[str, Any]) -> Patch:
     return Patch(
-        summary=f"{node.op} {node.name!r} replaced by {op}",
+        summary=message("PATCH.replace", op=node.op, node=node.name, right=op),
         edits=(SetOp(node=node.name, op=op, attributes=attributes),),
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.messages import message
 from isomorph.core.patch import Patch, SetConstant
 from isomorph.diagnose.node_constants import stored_constant
 from isomorph.diagnose.requantize import requantized
@@ -35,7 +36,13 @@ def writer_grids(context: FaultContext) -> Iterator[Patch]:
                     continue
                 better = there.reshape(here.shape)
                 if not np.array_equal(here, better):
-                    yield _set(name, better, f"{node.op} {node.name!r}: {name!r} as {meant!r} is")
+                    yield _set(
+                        name,
+                        better,
+                        message(
+                            "PATCH.same_value", op=node.op, node=node.name, name=name, right=meant
+                        ),
+                    )
 
 
 def shifted_zeros(context: FaultContext) -> Iterator[Patch]:
@@ -51,7 +58,9 @@ def shifted_zeros(context: FaultContext) -> Iterator[Patch]:
                 now = stored_constant(context, name) if node.input(tensor) == each.name else None
                 if now is not None:
                     better = now.astype(np.int64) + round(shift)
-                    yield _set(name, better, f"zero point {name!r}: moved by {round(shift)} steps")
+                    yield _set(
+                        name, better, message("PATCH.shift_zero", name=name, steps=round(shift))
+                    )
 
 
 def _set(name: str, value: Array, words: str) -> Patch:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.messages import message
 from isomorph.core.patch import Patch, SetConstant, SetQuantization
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.constant_diff import ROUNDING
@@ -57,7 +58,7 @@ def on_other_grids(context: FaultContext) -> Iterator[Patch]:
 def _patch(name: str, now: Quantization, words: str, scale: Array, zero: Sequence[int]) -> Patch:
     stored = tuple(float(np.float32(each)) for each in np.asarray(scale).reshape(-1))
     return Patch(
-        summary=f"grid of {name!r}: {words}",
+        summary=message("PATCH.grid", tensor=name, change=words),
         edits=(SetQuantization(tensor=name, scale=stored, zero_point=tuple(zero), axis=now.axis),),
     )
 
@@ -112,10 +113,10 @@ def _stated_by_bias(
     steady = np.ptp(quotient) <= ROUNDING * np.abs(quotient).max()
     if steady:
         zero = grids[names[0]].zero_point
-        words = f"scale {float(quotient.mean()):.6g}, as the bias behind it was made for"
+        words = message("PATCH.scale_of_bias", scale=float(quotient.mean()))
         yield _patch(names[0], grids[names[0]], words, quotient.mean(), zero)
     if (bias / data).size == weight.size:
-        words = "scale such that bias = data × weight holds"
+        words = message("PATCH.scale_of_product")
         yield _patch(names[1], grids[names[1]], words, bias / data, grids[names[1]].zero_point)
 
 
@@ -128,7 +129,7 @@ def _as_neighbors(grids: dict[str, Quantization], node: Node) -> Iterator[Patch]
         for ref in around:
             here, there = grids[cand], grids[ref]
             if (here.scale, here.zero_point) != (there.scale, there.zero_point):
-                words = f"as {ref!r} has it"
+                words = message("PATCH.grid_of", tensor=ref)
                 yield _patch(cand, here, words, np.asarray(there.scale), there.zero_point)
 
 
@@ -153,7 +154,7 @@ def _fitted_to_weights(
             for moved in rearrangements(right, steps.shape):
                 found = fitted_scale(steps, None, moved.array(right), grid.axis)
                 if found is not None and _visible(found.reshape(-1), scale, steps):
-                    words = f"scale fitted to the reference's {other!r}"
+                    words = message("PATCH.scale_fitted", right=other)
                     yield _patch(name, grid, words, found, grid.zero_point)
 
 
@@ -174,12 +175,12 @@ def _calibrated(context: FaultContext, name: str, grid: Quantization) -> Iterato
     exact = [round(least - low / step), round(most - high / step)] if step > 0 else []
     for zero in dict.fromkeys((least, 0, middle, *exact)):
         if zero != place and least <= zero <= most:
-            words = f"zero point from {place} to {zero}"
+            words = message("PATCH.zero_from", now=place, right=zero)
             yield _patch(name, grid, words, np.asarray(step), (zero,))
     wide = (high - low) / (most - least)
     fitting = max(high / max(most - place, 1), -low / max(place - least, 1))
     best = int(np.clip(round(least - low / wide), least, most)) if wide > 0 else place
     for scale, own in ((fitting, place), (wide, best)):
         if scale > 0:
-            words = f"scale from {step:.6g} to {scale:.6g}, zero point {own}"
+            words = message("PATCH.scale_and_zero", now=step, right=scale, zero=own)
             yield _patch(name, grid, words, np.asarray(scale), (own,))

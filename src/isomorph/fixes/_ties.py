@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.messages import message
 from isomorph.core.patch import (
     AddConstant,
     Edit,
@@ -42,7 +43,7 @@ def halves(context: FaultContext, meant: str | None = None) -> Iterator[Patch]:
     for node, source in rounding_places(context):
         for way in ways:
             yield Patch(
-                summary=f"{node.op} {node.name!r}: rounds halves {way}",
+                summary=message("PATCH.ties", op=node.op, node=node.name, way=way),
                 edits=tuple(_edits(context, node, source, way)),
             )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.core.messages import message
 from isomorph.core.patch import Edit, Patch, SetAttribute
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.parameter_values import combined_changes, shifted_slices, single_changes
@@ -80,15 +81,19 @@ def _patch(context: FaultContext, node: Node, values: dict[str, Any]) -> Patch:
     for name, value in values.items():
         edits += parameter(context, node, name, value)
     words = ", ".join(
-        f"{name} from {_short(current(context, node, name))} to {_short(value)}"
+        message(
+            "PATCH.change", name=name, now=_short(current(context, node, name)), right=_short(value)
+        )
         for name, value in values.items()
     )
-    return Patch(summary=f"{node.op} {node.name!r}: {words}", edits=edits)
+    return Patch(
+        summary=message("PATCH.parameters", op=node.op, node=node.name, changes=words), edits=edits
+    )
 
 
 def _short(value: Any) -> str:  # noqa: ANN401
     if isinstance(value, np.ndarray):
-        return "the reference's"
+        return message("PATCH.reference_value")
     return shortest_decimal(value) if isinstance(value, float) else str(value)
 
 
@@ -116,7 +121,9 @@ def _left_out(context: FaultContext, node: Node) -> Iterator[Patch]:
     for name, value in node.attributes.items() if same and not own_options else ():
         if isinstance(value, float) and name not in named:
             yield Patch(
-                summary=f"{node.op} {node.name!r}: {name} left out, which was {_short(value)}",
+                summary=message(
+                    "PATCH.default", op=node.op, node=node.name, name=name, now=_short(value)
+                ),
                 edits=(SetAttribute(node=node.name, name=name, value=None),),
             )
 
@@ -212,6 +219,8 @@ def _scalar(context: FaultContext, name: str, now: float, value: float) -> Patch
     constant = context.candidate.constants[name]
     array = np.full(constant.shape, value, np.float64)
     return Patch(
-        summary=f"constant {name!r}: from {shortest_decimal(now)} to {shortest_decimal(value)}",
+        summary=message(
+            "PATCH.number", name=name, now=shortest_decimal(now), right=shortest_decimal(value)
+        ),
         edits=constant_edits(context, name, array),
     )

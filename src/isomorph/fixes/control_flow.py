@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.diagnosis_limits import LOOP_ROUNDS
+from isomorph.core.messages import message
 from isomorph.core.patch import InsertAhead, Patch, SetInput, SetOp, SwapBodies
 from isomorph.diagnose.parameters import constant_edits, unused_name
 from isomorph.fixes._neighbors import neighbors
@@ -30,12 +31,12 @@ class ControlFlow:
         for node in context.nodes:
             if node.op == "If":
                 yield Patch(
-                    summary=f"If {node.name!r}: branches exchanged",
+                    summary=message("PATCH.swap_branches", op=node.op, node=node.name),
                     edits=(SwapBodies(node=node.name),),
                 )
             elif node.op == "Where":
                 yield Patch(
-                    summary=f"Where {node.name!r}: the two values exchanged",
+                    summary=message("PATCH.swap_values", node=node.name),
                     edits=(
                         SetInput(node=node.name, index=1, tensor=node.inputs[2]),
                         SetInput(node=node.name, index=2, tensor=node.inputs[1]),
@@ -46,7 +47,7 @@ class ControlFlow:
         for node in neighbors(context, depth=2):
             if node.op in {"If", "Where"}:
                 yield Patch(
-                    summary=f"the condition of {node.op} {node.name!r} inverted",
+                    summary=message("PATCH.invert", op=node.op, node=node.name),
                     edits=(
                         InsertAhead(
                             node=node.name,
@@ -60,7 +61,7 @@ class ControlFlow:
                 for op in _COMPARISONS:
                     if op != node.op:
                         yield Patch(
-                            summary=f"{node.op} {node.name!r} replaced by {op}",
+                            summary=message("PATCH.replace", op=node.op, node=node.name, right=op),
                             edits=(SetOp(node=node.name, op=op),),
                         )
 
@@ -80,7 +81,7 @@ def _rounds(context: FaultContext, node: Node) -> Iterator[Patch]:
     ]
     for name in filter(None, map(context.matching_tensor, filter(None, ref_counts))):
         yield Patch(
-            summary=f"Loop {node.name!r}: its number of rounds is read from {name!r}",
+            summary=message("PATCH.rounds_from", node=node.name, tensor=name),
             edits=(SetInput(node=node.name, index=0, tensor=name),),
         )
     known = [
@@ -93,7 +94,7 @@ def _rounds(context: FaultContext, node: Node) -> Iterator[Patch]:
     for rounds in dict.fromkeys([*stated, *near]):
         if rounds >= 0 and rounds != now:
             yield Patch(
-                summary=f"Loop {node.name!r}: {rounds} rounds instead of {now}",
+                summary=message("PATCH.rounds", node=node.name, right=rounds, now=now),
                 edits=constant_edits(context, count, np.full(constant.shape, rounds)),
             )
     LOOP_ROUNDS.reached()

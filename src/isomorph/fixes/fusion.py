@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.core.messages import message
 from isomorph.core.patch import Edit, Patch, SetAttribute
 from isomorph.diagnose.reference_nodes import original_nodes
 from isomorph.fixes._numbers import apart, fitted
@@ -68,9 +69,14 @@ def _patch(node: Node, word: str | None, parameters: tuple[float, ...]) -> Patch
     if parameters or "activation_params" in node.attributes:
         value: Any = parameters or None
         edits.append(SetAttribute(node=node.name, name="activation_params", value=value))
-    now = node.attributes.get("activation")
     return Patch(
-        summary=f"{node.op} {node.name!r}: activation from {now} to {word or 'none'}"
-        + (f" with {', '.join(f'{each:.6g}' for each in parameters)}" if parameters else ""),
+        summary=message(
+            "PATCH.activation_with" if parameters else "PATCH.activation",
+            op=node.op,
+            node=node.name,
+            now=node.attributes.get("activation"),
+            right=word or "none",
+            parameters=", ".join(f"{each:.6g}" for each in parameters),
+        ),
         edits=tuple(edits),
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import permutations
 from typing import TYPE_CHECKING
 
+from isomorph.core.messages import message
 from isomorph.core.patch import Patch, SetOutputs
 from isomorph.core.repair_limits import OUTPUT_ORDERS
 from isomorph.core.report import Fact
@@ -41,7 +42,7 @@ def _in_order(finding: Finding, context: FaultContext, now: tuple[str, ...]) -> 
     for names in dict.fromkeys(orders):
         if names != now:
             yield Patch(
-                summary=f"outputs in the order {', '.join(names)}",
+                summary=message("PATCH.order_outputs", names=", ".join(names)),
                 edits=(SetOutputs(names=names),),
             )
 
@@ -50,8 +51,15 @@ def _renamed(now: tuple[str, ...]) -> Iterator[Patch]:
     """Every tensor under another output's name: the signature stays, what it stands for moves."""
     for names in _orders(now):
         if names != now:
-            pairs = ", ".join(f"{n} as {c}" for n, c in zip(names, now, strict=True) if n != c)
-            yield Patch(summary=f"outputs: {pairs}", edits=(SetOutputs(names=names, called=now),))
+            pairs = [
+                message("PATCH.output_name", tensor=tensor, name=name)
+                for tensor, name in zip(names, now, strict=True)
+                if tensor != name
+            ]
+            yield Patch(
+                summary=message("PATCH.name_outputs", pairs=", ".join(pairs)),
+                edits=(SetOutputs(names=names, called=now),),
+            )
 
 
 def _orders(names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

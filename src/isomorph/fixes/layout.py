@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.diagnosis_limits import INPUT_ORDERS
+from isomorph.core.messages import message
 from isomorph.core.patch import (
     InsertAhead,
     InsertBehind,
@@ -46,7 +47,8 @@ class Layout:
         for node in neighbors(context, depth=2):
             if node.op == "Transpose":
                 yield Patch(
-                    summary=f"Transpose {node.name!r} removed", edits=(RemoveNode(node=node.name),)
+                    summary=message("PATCH.remove", op="Transpose", node=node.name),
+                    edits=(RemoveNode(node=node.name),),
                 )
         yield from _inserted(context)
         for node in neighbors(context, depth=1):
@@ -74,7 +76,9 @@ def _cut_otherwise(context: FaultContext, node: Node) -> Iterator[Patch]:
         if order[0] == 0:
             sizes[0] = constant.values[0]  # a batch that is free stays so
         yield Patch(
-            summary=f"Reshape {node.name!r}: to {sizes.tolist()}, then transposed by {order}",
+            summary=message(
+                "PATCH.reshape_transpose", node=node.name, sizes=sizes.tolist(), order=order
+            ),
             edits=(
                 *constant_edits(context, name, sizes),
                 InsertBehind(
@@ -91,8 +95,9 @@ def _permutations(context: FaultContext, node: Node) -> Iterator[Patch]:
     now = tuple(current(context, node, "perm") or ())
     for order in _orders(now):
         if order != now:
+            change = message("PATCH.change", name="perm", now=now, right=order)
             yield Patch(
-                summary=f"Transpose {node.name!r}: perm from {now} to {order}",
+                summary=message("PATCH.parameters", op=node.op, node=node.name, changes=change),
                 edits=parameter(context, node, "perm", order),
             )
 
@@ -117,7 +122,9 @@ def _exchanged(context: FaultContext, node: Node) -> Iterator[Patch]:
     for order in INPUT_ORDERS.first(exchanges(context.candidate, node)):
         moved = [place for place, name in enumerate(order) if name != node.inputs[place]]
         yield Patch(
-            summary=f"{node.op} {node.name!r}: inputs {moved[0]} and {moved[1]} exchanged",
+            summary=message(
+                "PATCH.swap_inputs", op=node.op, node=node.name, one=moved[0], other=moved[1]
+            ),
             edits=tuple(
                 SetInput(node=node.name, index=place, tensor=order[place]) for place in moved
             ),
@@ -128,7 +135,10 @@ def _outputs(context: FaultContext, node: Node) -> Iterator[Patch]:
     """Two outputs of one node, each read where the other was."""
     for (left, right), edits in INPUT_ORDERS.first(outputs_exchanged(context.candidate, node)):
         yield Patch(
-            summary=f"{node.op} {node.name!r}: outputs {left} and {right} exchanged", edits=edits
+            summary=message(
+                "PATCH.swap_outputs", op=node.op, node=node.name, one=left, other=right
+            ),
+            edits=edits,
         )
 
 
@@ -143,9 +153,9 @@ def _parts(node: Node) -> Iterator[Patch]:
         moved = [place for place in range(count) if node.inputs[order[place]] != node.inputs[place]]
         if not moved:
             continue
+        names = ", ".join(repr(node.inputs[place]) for place in order)
         yield Patch(
-            summary=f"{node.op} {node.name!r}: inputs in the order "
-            + ", ".join(repr(node.inputs[place]) for place in order),
+            summary=message("PATCH.order_inputs", op=node.op, node=node.name, names=names),
             edits=tuple(
                 SetInput(node=node.name, index=place, tensor=node.inputs[order[place]])
                 for place in moved
@@ -163,7 +173,7 @@ def _transposed_constants(context: FaultContext) -> Iterator[Patch]:
             fits = tuple(shape[axis] for axis in order) == shape
             if value is not None and fits and order != tuple(range(len(shape))):
                 yield Patch(
-                    summary=f"constant {name!r}: its axes permuted by {order}",
+                    summary=message("PATCH.transpose_constant", name=name, order=order),
                     edits=constant_edits(
                         context, name, np.ascontiguousarray(value.transpose(order))
                     ),
@@ -181,7 +191,7 @@ def _inserted(context: FaultContext) -> Iterator[Patch]:
             fits = tuple(shape[axis] for axis in order) == context.right.shape
             if fits and order != tuple(range(len(shape))):
                 yield Patch(
-                    summary=f"Transpose by {order} inserted behind {context.tensor!r}",
+                    summary=message("PATCH.transpose_after", order=order, tensor=context.tensor),
                     edits=(
                         InsertBehind(
                             tensor=context.tensor,
@@ -205,7 +215,7 @@ def _inserted_before(context: FaultContext, node: Node, name: str) -> Iterator[P
         for order in permutations(range(rank)):
             if order != tuple(range(rank)):
                 yield Patch(
-                    summary=f"Transpose by {order} inserted before {node.name!r}",
+                    summary=message("PATCH.transpose_before", order=order, node=node.name),
                     edits=(
                         InsertAhead(
                             node=node.name,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from isomorph.core.messages import message
 from isomorph.core.patch import (
     InsertAhead,
     InsertBehind,
@@ -80,7 +81,8 @@ class MissingOp:
             kept = node.op in QUANTIZERS
             if node.inputs and node.inputs[0] and len(node.outputs) == 1 and not kept:
                 yield Patch(
-                    summary=f"{node.op} {node.name!r} removed", edits=(RemoveNode(node=node.name),)
+                    summary=message("PATCH.remove", op=node.op, node=node.name),
+                    edits=(RemoveNode(node=node.name),),
                 )
 
 
@@ -98,7 +100,7 @@ def _replaced(context: FaultContext, named: Sequence[str]) -> Iterator[Patch]:
             same = {k: v for k, v in node.attributes.items() if k not in alone}
             kept = same if op in family else _attributes(context, op)
             yield Patch(
-                summary=f"{node.op} {node.name!r} replaced by {op}",
+                summary=message("PATCH.replace", op=node.op, node=node.name, right=op),
                 edits=(SetOp(node=node.name, op=op, attributes=kept),),
             )
 
@@ -130,7 +132,7 @@ def _put_in(context: FaultContext, op: str, name: str, read: Operands) -> Iterat
         tensor=context.tensor, op=op, name=name, inputs=read.reads, attributes=stated
     )
     yield Patch(
-        summary=f"{op} inserted behind {context.tensor!r}",
+        summary=message("PATCH.insert_after", op=op, tensor=context.tensor),
         edits=(*read.before, behind, *read.after),
     )
     for node, place in _live_inputs(context):
@@ -138,7 +140,7 @@ def _put_in(context: FaultContext, op: str, name: str, read: Operands) -> Iterat
             node=node.name, index=place, op=op, name=name, inputs=read.reads, attributes=stated
         )
         yield Patch(
-            summary=f"{op} inserted before input {place} of {node.name!r}",
+            summary=message("PATCH.insert_before_input", op=op, place=place, node=node.name),
             edits=(*read.before, ahead, *read.after),
         )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.messages import message
 from isomorph.core.ops import RANDOM
 from isomorph.core.patch import Edit, Patch, RemoveNode, SetConstant, SetInput
 
@@ -29,9 +30,9 @@ class Nondeterminism:
             names = ", ".join(repr(node.name) for node in dropouts)
             switched = tuple(edit for node in dropouts for edit in _switched_off(context, node))
             if switched:
-                yield Patch(summary=f"Dropout {names}: training mode off", edits=switched)
+                yield Patch(summary=message("PATCH.training_off", nodes=names), edits=switched)
             yield Patch(
-                summary=f"Dropout {names} removed",
+                summary=message("PATCH.remove_several", op="Dropout", nodes=names),
                 edits=tuple(RemoveNode(node=node.name) for node in dropouts),
             )
         if noise:
@@ -39,7 +40,7 @@ class Nondeterminism:
             edits: list[Edit] = [RemoveNode(node=node.name) for node in (*dropouts, *readers)]
             names = ", ".join(repr(node.name) for node in readers)
             if readers:
-                yield Patch(summary=f"{names}, which only adds noise, removed", edits=tuple(edits))
+                yield Patch(summary=message("PATCH.remove_noise", nodes=names), edits=tuple(edits))
 
 
 def _switched_off(context: FaultContext, node: Node) -> Iterator[Edit]:

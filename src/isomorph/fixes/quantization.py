@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.messages import message
 from isomorph.core.patch import AddConstant, Edit, Patch, SetAttribute, SetConstant, SetInput
 from isomorph.core.report import Fact
 from isomorph.diagnose.node_constants import stored_constant
@@ -72,7 +73,14 @@ def _patches(context: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
             yield from _calibrated(context, [node, *_partners(nodes, node)], seen)
     for node in neighbors(context, depth=1):
         for name, value, ref_name in fitted_scales(context, node):
-            yield _set({name: value}, f"scale {name!r} fitted to the reference's {ref_name!r}")
+            yield _set(
+                {name: value},
+                message(
+                    "PATCH.set_scale",
+                    name=name,
+                    scale=message("PATCH.scale_fitted", right=ref_name),
+                ),
+            )
 
 
 def _stated(context: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
@@ -96,13 +104,17 @@ def _stated(context: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
         wrong = {name: scales[name] for name, v in known.items() if not same_scale(v, stated)}
         better = stated if exact is None else exact
         values = {name: np.full(v.shape, better) for name, v in wrong.items() if v is not None}
-        words = f"quantizer of {node.inputs[0]!r}: scale {better:.6g}, as the bias behind it was"
+        scale = message("PATCH.scale_of_bias", scale=better)
+        words = message("PATCH.grid", tensor=node.inputs[0], change=scale)
         if values:
-            late.append(_set(values, f"{words} made for"))
+            late.append(_set(values, words))
         if values and exact is not None:
             yield late.pop()
     for name, value in stated_by_the_others(context):
-        yield _set({name: value}, f"scale {name!r}: such that bias = input × weight holds")
+        yield _set(
+            {name: value},
+            message("PATCH.set_scale", name=name, scale=message("PATCH.scale_of_product")),
+        )
     yield from late
 
 
@@ -140,7 +152,10 @@ def _one_of_the_pair(context: FaultContext, nodes: list[Node]) -> Iterator[Patch
                     continue
                 if not np.array_equal(here, there):
                     yield _set(
-                        {cand: there}, f"{first.op} {first.name!r}: {cand!r} as {ref!r} has it"
+                        {cand: there},
+                        message(
+                            "PATCH.same_value", op=first.op, node=first.name, name=cand, right=ref
+                        ),
                     )
 
 
@@ -153,8 +168,9 @@ def _axes(context: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
         now = node.attributes.get("axis")
         for axis, size in enumerate(spec.shape):
             if size == scale.size and axis != now:
+                change = message("PATCH.change", name="axis", now=now, right=axis)
                 yield Patch(
-                    summary=f"{node.op} {node.name!r}: axis from {now} to {axis}",
+                    summary=message("PATCH.parameters", op=node.op, node=node.name, changes=change),
                     edits=(SetAttribute(node=node.name, name="axis", value=axis),),
                 )
 
@@ -176,8 +192,14 @@ def _other_sign(context: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
                 edits.append(AddConstant(name=own, value=turned.reshape(value.shape)))
                 edits.append(SetInput(node=node.name, index=place, tensor=own))
         yield Patch(
-            summary=f"{node.op} {node.name!r}: {node.inputs[0]!r} is read as {kinds[now]}, "
-            f"not as {now}",
+            summary=message(
+                "PATCH.signedness",
+                op=node.op,
+                node=node.name,
+                tensor=node.inputs[0],
+                right=kinds[now],
+                now=now,
+            ),
             edits=tuple(edits),
         )
 
@@ -201,7 +223,6 @@ def _calibrated(context: FaultContext, nodes: list[Node], seen: Array) -> Iterat
     kind = np.dtype(context.candidate.constants[zero_name].dtype if zero is not None else np.uint8)
     ends = int(np.iinfo(kind).min), int(np.iinfo(kind).max)
     step, place = float(scale.reshape(-1)[0]), int(zero.reshape(-1)[0]) if zero is not None else 0
-    place_text = f"quantizer of {nodes[0].inputs[0]!r}"
     found: list[tuple[float | None, int | None]] = []
     if zero is not None:
         found += [(None, better) for better in _zero_points(low, high, step, ends)]
@@ -211,11 +232,15 @@ def _calibrated(context: FaultContext, nodes: list[Node], seen: Array) -> Iterat
         wide = (high - low) / (ends[1] - ends[0])
         found.append((wide, int(np.clip(round(ends[0] - low / wide), *ends))))
     for better_step, better_place in found:
-        words = [] if better_step is None else [f"scale from {step:.6g} to {better_step:.6g}"]
-        words += [] if better_place is None else [f"zero point from {place} to {better_place}"]
+        words = []
+        if better_step is not None:
+            words.append(message("PATCH.scale_from", now=step, right=better_step))
+        if better_place is not None:
+            words.append(message("PATCH.zero_from", now=place, right=better_place))
         values = _everywhere(context, nodes, better_step, better_place)
         if values:
-            yield _set(values, f"{place_text}: {', '.join(words)}")
+            tensor, change = nodes[0].inputs[0], ", ".join(words)
+            yield _set(values, message("PATCH.quantizer", tensor=tensor, change=change))
 
 
 def _everywhere(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.messages import message
 from isomorph.core.patch import AddConstant, InsertAhead, Patch
 from isomorph.core.report import Fact
 from isomorph.diagnose.parameters import constant_edits, unused_name
@@ -57,7 +58,7 @@ def _worked_out(
         for sizes, word in ((now, _AS_READ), (literal, _WHATEVER_IS_LEFT), (literal, _AS_READ)):
             changed = [word if p == place else size for p, size in enumerate(sizes)]
             yield Patch(
-                summary=f"sizes {name!r}: {changed} instead of {now}: they follow the input",
+                summary=message("PATCH.sizes", name=name, now=now, right=changed),
                 edits=constant_edits(context, name, np.asarray(changed, np.int64)),
             )
 
@@ -87,7 +88,7 @@ def _read_off(
         inputs=(tensor,),
         attributes={"start": axis, "end": axis + 1},
     )
-    summary = f"{node.op} {node.name!r}: a size is read off axis {axis} of {tensor!r}"
+    summary = message("PATCH.size_of_input", op=node.op, node=node.name, axis=axis, tensor=tensor)
     if len(now) == 1:
         return Patch(summary=summary, edits=(size,))
     tail = unused_name(context, f"{node.name}_sizes")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.messages import message
 from isomorph.core.patch import (
     AddConstant,
     Edit,
@@ -51,7 +52,7 @@ class Weight:
             yield _set(
                 context,
                 [(context.tensor, context.right)],
-                "the reference's numbers, where it differs",
+                message("PATCH.where_different"),
             )
             return
         named = finding.fact(Fact.CONSTANT)
@@ -65,7 +66,7 @@ class Weight:
         yield from _of_another_node(context)
         yield from _folded(context, names)
         for each in requantized(context):
-            words = f"the reference's {each.source}, quantized again"
+            words = message("PATCH.quantized_again", right=each.source)
             yield _set(context, [(each.name, each.integers)], words)
         yield from inside_bodies(context)
         yield from _channels(context, names)
@@ -79,7 +80,7 @@ def _set(context: FaultContext, values: Sequence[tuple[str, Array]], source: str
     for name, value in values:
         edits += constant_edits(context, name, value)
     names = ", ".join(repr(name) for name, _ in values)
-    return Patch(summary=f"constant {names}: {source}", edits=edits)
+    return Patch(summary=message("PATCH.constant", names=names, values=source), edits=edits)
 
 
 def _constant(context: FaultContext, name: str) -> Array | None:
@@ -96,7 +97,7 @@ def _replaced(context: FaultContext, cand: str) -> Iterator[Patch]:
     for ref, right in node_constants.constants_of_equal_size(context, cand):
         for value in weight_arrangements(right, wrong.shape):
             if not np.array_equal(value, wrong):
-                yield _set(context, [(cand, value)], f"the values of the reference's {ref!r}")
+                yield _set(context, [(cand, value)], message("PATCH.values", right=repr(ref)))
 
 
 def _of_another_node(context: FaultContext) -> Iterator[Patch]:
@@ -118,7 +119,9 @@ def _of_another_node(context: FaultContext) -> Iterator[Patch]:
                     continue
                 own = unused_name(context, f"{node.outputs[0]}_input_{place}")
                 yield Patch(
-                    summary=f"{node.op} {node.name!r}: input {place} is the reference's {there!r}",
+                    summary=message(
+                        "PATCH.give_input", place=place, op=node.op, node=node.name, right=there
+                    ),
                     edits=(
                         AddConstant(name=own, value=value.astype(right.dtype)),
                         SetInput(node=node.name, index=place, tensor=own),
@@ -137,10 +140,10 @@ def _folded(context: FaultContext, names: Sequence[str]) -> Iterator[Patch]:
             for moved in rearrangements(right, wrong.shape):
                 value = moved.array(right)
                 found.append((name, value, source))
-                yield _set(context, [(name, value)], f"the values of the reference's {source}")
+                yield _set(context, [(name, value)], message("PATCH.values", right=source))
     for one, other in combinations(found, 2):
         if one[0] != other[0]:
-            yield _set(context, [one[:2], other[:2]], f"the values of the reference's {one[2]}")
+            yield _set(context, [one[:2], other[:2]], message("PATCH.values", right=one[2]))
 
 
 def _channels(context: FaultContext, names: Sequence[str]) -> Iterator[Patch]:
@@ -157,10 +160,10 @@ def _channels(context: FaultContext, names: Sequence[str]) -> Iterator[Patch]:
             for place in range(value.ndim) if value is not None else ():
                 if value is not None and value.shape[place] == len(order):
                     moved.append((name, np.take(value, order, place)))
-                    yield _set(context, [moved[-1]], "its channels reordered")
+                    yield _set(context, [moved[-1]], message("PATCH.channels"))
                     break
         if len(moved) > 1:
-            yield _set(context, moved, "their channels reordered")
+            yield _set(context, moved, message("PATCH.constants_channels"))
 
 
 def _matched(wrong: Array, right: Array, axis: int) -> list[int] | None:
@@ -189,7 +192,7 @@ def _biases(context: FaultContext) -> Iterator[Patch]:
                 continue
             if _fits(context, node, bias):
                 yield Patch(
-                    summary=f"{node.op} {node.name!r}: bias connected, {source}",
+                    summary=message("PATCH.connect_bias", bias=source, op=node.op, node=node.name),
                     edits=_connected(context, node, place, bias),
                 )
         for axis in range(context.wrong.ndim):
@@ -221,17 +224,17 @@ def _raised(
     real = value_now if grid is None else reals(context, name, grid)
     if real is not None:
         value = real.astype(np.float64) + bias.reshape(value_now.shape)
-        yield _set(context, [(name, value)], f"with {source} added")
+        yield _set(context, [(name, value)], message("PATCH.plus", bias=source))
 
 
 def _known_biases(context: FaultContext) -> Iterator[tuple[str, Array]]:
     for name in node_constants.floats(context.reference, context.counterparts):
         value = context.constant(context.reference, name)
         if value is not None and value.ndim == 1 and np.any(value):
-            yield f"the reference's {name!r}", value
+            yield message("PATCH.reference_bias", bias=repr(name)), value
     for source, value in folded(context):
         if value.ndim == 1:
-            yield f"the reference's {source}", value
+            yield message("PATCH.reference_bias", bias=source), value
 
 
 def _shown_bias(context: FaultContext) -> Iterator[tuple[str, Array]]:
@@ -244,7 +247,7 @@ def _shown_bias(context: FaultContext) -> Iterator[tuple[str, Array]]:
         bias = gap.mean(axis=others)
         lined_up = [bias.size if each == axis else 1 for each in range(gap.ndim)]
         if others and context.equals(context.wrong + bias.reshape(lined_up)):
-            yield "what is missing in each channel", bias
+            yield message("PATCH.shown_bias"), bias
 
 
 def _connected(context: FaultContext, node: Node, place: int, bias: Array) -> tuple[Edit, ...]:
@@ -295,7 +298,7 @@ def _added(context: FaultContext, bias: Array, axis: int, source: str) -> Patch:
         unused_name(context, f"{context.node.name}_bias_added"),
     )
     return Patch(
-        summary=f"{source} added behind {context.tensor!r}",
+        summary=message("PATCH.add_bias", bias=source, tensor=context.tensor),
         edits=(
             AddConstant(name=name, value=bias.reshape(shape).astype(kind)),
             InsertBehind(tensor=context.tensor, op="Add", name=node, inputs=("", name)),

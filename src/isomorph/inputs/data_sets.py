@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.coverage import InputKind
 from isomorph.core.errors import IsomorphError, RefusedError, UsageError
+from isomorph.core.not_done import not_done
 from isomorph.core.report import Skipped
 from isomorph.core.system_memory import default_worker_memory
 from isomorph.inputs import feeds as feeding
@@ -58,8 +59,7 @@ class DataSet:
     def skipped(self) -> tuple[Skipped, ...]:
         """Return the rows that fill no batch of the model, after all samples were read."""
         return tuple(
-            Skipped(what=f"the last {rows} rows of {name}", why="they do not fill a batch")
-            for name, rows in self.left_over.items()
+            not_done("rows", count=rows, name=name) for name, rows in self.left_over.items()
         )
 
     def _of_file(
@@ -85,7 +85,7 @@ class DataSet:
         position = f"file {place + 1} of {len(self.files)}"
         return type(error)(
             error.code,
-            error.what,
+            error.phrase,
             file=error.file or str(self.files[place]),
             where=f"{position}, {error.where}" if error.where else position,
             why=error.why,

@@ -9,7 +9,8 @@ from isomorph import registry
 from isomorph.core.errors import IsomorphError
 from isomorph.core.lint import Lint, LintedModel, Remark, Severity
 from isomorph.core.model import Graph, LoadFact, Model
-from isomorph.core.report import Skipped, summarize
+from isomorph.core.not_done import not_done
+from isomorph.core.report import summarize
 from isomorph.linting.target_support import abilities
 from isomorph.version import VERSION
 
@@ -41,7 +42,7 @@ def lint(
         if name not in ignore and check.code not in ignore:
             remarks += check.check(linted)
     remarks.sort(key=lambda remark: (_WORST_FIRST.index(remark.severity), remark.code))
-    ignored = tuple(Skipped(what=f"check {word}", why="ignored by the user") for word in ignore)
+    ignored = tuple(not_done("rule", code=word) for word in ignore)
     return Lint(
         model=summarize(model, role="model"),
         to=to,

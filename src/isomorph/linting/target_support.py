@@ -18,6 +18,8 @@ from isomorph.conversion.plan import routes
 from isomorph.core.conversion import Route
 from isomorph.core.errors import IsomorphError
 from isomorph.core.lint import Abilities, every_node
+from isomorph.core.messages import message
+from isomorph.core.not_done import not_done
 from isomorph.core.report import Skipped
 from isomorph.linting.measured_forms import applies_to, features
 
@@ -40,7 +42,7 @@ def abilities(
         try:
             return converter_worker.abilities(kind, name)
         except IsomorphError as error:
-            skipped.append(Skipped(what=f"what {name} can do", why=error.sentence))
+            skipped.append(not_done("abilities", error.sentence, name=name))
             return {}
 
     goal = to or model.framework
@@ -51,8 +53,7 @@ def abilities(
     measured, unmeasured = _measured(firsts)
     skipped += unmeasured
     if model.runs_python:
-        why = "Python decides on values: the nodes are those of one run, which no exporter meets"
-        skipped.append(Skipped(what="operators that converters lack", why=why))
+        skipped.append(not_done("operators"))
         reported, measured = {name: {} for name in firsts}, {}
     lacking = {
         node.name: who
@@ -95,24 +96,25 @@ def _measured(converters: Sequence[str]) -> tuple[dict[str, Reported], list[Skip
     for name in converters:
         others = _other_versions(known.get(name, {}).get("measured_with", {}))
         if others:
-            skipped.append(Skipped(what=f"what {name} approximates", why="; ".join(others)))
+            skipped.append(not_done("approximations", name=name, versions="; ".join(others)))
         elif name in known:
             found[name] = known[name]
     return found, skipped
 
 
 def _other_versions(measured: Mapping[str, str]) -> list[str]:
-    def installed(package: str) -> str:
+    found = []
+    for package, tested in measured.items():
         try:
-            return version(package)
+            there = version(package)
         except PackageNotFoundError:
-            return "none"
-
-    return [
-        f"measured with {package} {tested}, and {there} is installed"
-        for package, tested in measured.items()
-        if (there := installed(package)) != tested
-    ]
+            found.append(message("SKIPPED.no_version.why", package=package, tested=tested))
+            continue
+        if there != tested:
+            found.append(
+                message("SKIPPED.version.why", package=package, tested=tested, installed=there)
+            )
+    return found
 
 
 def _rows_of(

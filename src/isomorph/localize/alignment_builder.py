@@ -13,6 +13,7 @@ import numpy as np
 
 from isomorph.core.alignment import Alignment, Confidence, Pair
 from isomorph.core.errors import IsomorphError
+from isomorph.core.not_done import not_done
 from isomorph.core.report import Skipped
 from isomorph.localize.fault import placed_value
 
@@ -79,7 +80,7 @@ class Aligner:
         """Return the alignment, and the reason where it failed."""
         if self._pending:
             self._keep_failure(self._catch_up)
-        skipped = [Skipped(what="alignment", why=self._failure)] if self._failure else []
+        skipped = [not_done("alignment", self._failure)] if self._failure else []
         return self._alignment, skipped
 
     def _catch_up(self) -> None:

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from isomorph.core.experiments import experiment
 from isomorph.core.messages import message
 from isomorph.core.messages.phrases import named_node
+from isomorph.core.not_done import not_done
 from isomorph.core.report import Experiment, Fact, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.localize.attribute_effect import AttributeEffect, AttributeExperiment
 from isomorph.localize.input_search import encoded
@@ -52,7 +54,7 @@ def compared_attributes(
         return ComparedAttributes(skipped=_not_shown(left, effect.tried))
     differs = shown.text
     if not effect.responsible and len(search.differences) > 1 and effect.trial is not None:
-        differs = f"they differ on other inputs: {effect.trial.recipe}"
+        differs = message("DIVERGENT.on_inputs", inputs=effect.trial.recipe)
     return ComparedAttributes(findings=(_finding(shown, effect),), differs=differs)
 
 
@@ -60,9 +62,11 @@ def _not_shown(left: Sequence[AttributeDifference], tried: int) -> tuple[Skipped
     if not left:
         return ()
     named = "; ".join(each.text for each in left[:_MOST_NAMED])
-    more = f"; and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
-    searched = f"none of {tried} inputs tried shows a difference" if tried else "no input was tried"
-    return (Skipped(what="attributes", why=f"{named}{more}; {searched}"),)
+    if len(left) > _MOST_NAMED:
+        more = len(left) - _MOST_NAMED
+        named = message("SKIPPED.attributes_more.why", differences=named, count=more)
+    key = "SKIPPED.attributes_tried.why" if tried else "SKIPPED.attributes_untried.why"
+    return (not_done("attributes", message(key, differences=named, tried=tried)),)
 
 
 def _finding(difference: AttributeDifference, effect: AttributeEffect) -> Finding:
@@ -82,7 +86,7 @@ def _finding(difference: AttributeDifference, effect: AttributeEffect) -> Findin
         Fact.NUMBERS: digest(difference.name, difference.expected, difference.actual),
         "inputs_tried": effect.tried,
     }
-    fix = f"give {difference.name} of {difference.node.name!r} the value of the reference"
+    fix = message("FIX.give_attribute", name=difference.name, node=difference.node.name)
     evidence[Fact.REACHED_BY] = "the given inputs"
     if effect.trial is not None:
         evidence[Fact.REACHED_BY] = effect.trial.recipe
@@ -95,7 +99,7 @@ def _finding(difference: AttributeDifference, effect: AttributeEffect) -> Findin
             text = message("LATENT.reached_somewhere", text=text, inputs=effect.trial.recipe)
         if (inputs := encoded(effect.trial)) is not None:
             evidence[Fact.INPUTS] = inputs
-            fix += "; to see it, give the JSON report of this check as --inputs"
+            fix = message("FIX.then_see", fix=fix)
     return Finding(
         code="LATENT",
         cause="attribute",
@@ -114,10 +118,4 @@ def _finding(difference: AttributeDifference, effect: AttributeEffect) -> Findin
 
 
 def _experiment(difference: AttributeDifference) -> Experiment:
-    return Experiment(
-        question=f"Is attribute {difference.name} of {difference.node.name!r} wrong?",
-        change="the reference's node takes its place",
-        predicts="the outputs come nearer to the reference's",
-        seen="they do",
-        agrees=True,
-    )
+    return experiment("fault.attribute", name=difference.name, node=difference.node.name)

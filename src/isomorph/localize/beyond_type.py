@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.match.value_match import ValueMatcher
 
-KEEP_IN_FLOAT32 = (
-    "keep the node in float32: isomorph convert --precision float16 finds which have to be"
-)
-
 
 def first_beyond_type(matcher: ValueMatcher, outputs: Sequence[tuple[str, str]]) -> Finding | None:
     """Return the first node whose numbers leave float16 on the way to these wrong outputs.
@@ -67,5 +63,5 @@ def _finding(node: Node, name: str, value: Array) -> Finding:
             "NOT_FINITE.narrow", op=node.op, node=node.name, largest=largest, limit=limit
         ),
         evidence={"largest": largest, "limit": limit, Fact.PATCHABLE: False},
-        fix=KEEP_IN_FLOAT32,
+        fix=message("FIX.float32_node"),
     )

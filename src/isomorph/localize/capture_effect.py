@@ -73,5 +73,5 @@ def _finding(moved: Mapping[str, tuple[float, bool]]) -> Finding:
         summary=message(key, outputs=names, size=size),
         tensors=tuple(moved),
         evidence={"outputs": {name: size for name, (size, _) in moved.items()}},
-        fix="trust the untouched run; fetch few tensors at a time, or switch optimizers off",
+        fix=message("FIX.untouched_run"),
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.escaping import counted
+from isomorph.core.experiments import experiment
 from isomorph.core.messages import message
 from isomorph.core.messages.phrases import named_node, percentage
 from isomorph.core.messages.statement import Statement
@@ -170,11 +171,10 @@ def _source(counterpart: Node | None, node: Node) -> Source | None:
 
 def restored_by(fault: Fault) -> Experiment:
     """The experiment that proves a fault: what its tensor alone restores."""
-    share = "" if fault.share is None else f"; alone it removes {fault.share:.1%} of the error"
-    return Experiment(
-        question=f"Is everything wrong because of {fault.tensor!r}?",
-        change=f"{fault.tensor!r} gets the reference's {fault.counterpart!r}, all else untouched",
-        predicts="the outputs agree with it, and disagree without it",
-        seen=("they do" if fault.proven else "not all outputs agree") + share,
+    return experiment(
+        "fault.tensor" if fault.share is None else "fault.tensor_alone",
         agrees=fault.proven,
+        tensor=fault.tensor,
+        right=fault.counterpart,
+        share=fault.share,
     )

@@ -34,7 +34,7 @@ def first_differing_nodes(
     """Report the first nodes of the candidate whose values the reference does not have."""
     search = Search(match_values(reference, candidate), outputs, {})
     for node in _begin(search):
-        yield _of_trace(node, "no tensor of the reference holds its values")
+        yield _of_trace(node, message("FIRST_APART.no_match"))
 
 
 def makers_of_wrong_outputs(matcher: ValueMatcher, wrong: Sequence[str]) -> Iterator[Finding]:
@@ -85,7 +85,7 @@ def _of_trace(node: Node, why: str) -> Finding:
     return _finding(
         node,
         message("FIRST_APART.trace", place=named_node(node.op, node.name), why=why),
-        fix="give the model itself instead of its trace to prove the fault",
+        fix=message("FIX.give_model"),
     )
 
 

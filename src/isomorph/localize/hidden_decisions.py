@@ -16,6 +16,7 @@ import numpy as np
 from isomorph.core.errors import IsomorphError
 from isomorph.core.messages import message
 from isomorph.core.messages.phrases import named_node
+from isomorph.core.not_done import not_done
 from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.core.stated_numbers import DECISION_INPUTS, NEAR_DECISIONS
 from isomorph.localize.input_search import (
@@ -75,12 +76,10 @@ def hidden_difference(
             trial=shown.trial,
             output=str(shown.wrong[0].candidate_output),
         )
-    why = (
-        f"node {nodes[1].name!r} ({nodes[1].op}) has the results of the reference's "
-        f"{nodes[0].name!r}, but from other values; none of {count} generated inputs shows a "
-        "difference"
+    right, node = nodes
+    return HiddenDifference(
+        skipped=not_done("decisions", node=node.name, op=node.op, right=right.name, tried=count)
     )
-    return HiddenDifference(skipped=Skipped(what="decisions", why=why))
 
 
 def _finding(nodes: tuple[Node, Node], sides: _Sides, outputs: list[tuple[str, str]]) -> Finding:

@@ -15,6 +15,7 @@ import numpy as np
 from isomorph.core.limits import MOST_PROBED_NODES, MOST_PROBED_VALUES, noted_limits
 from isomorph.core.messages import message
 from isomorph.core.messages.phrases import named_node
+from isomorph.core.not_done import not_done
 from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.localize.attribute_diff import PIECEWISE, unmatched_nodes
 from isomorph.localize.locate import match_values
@@ -77,14 +78,14 @@ def latent(reference: EvaluatedModel, candidate: EvaluatedModel) -> Probes:
     if lower_precision(reference.model.graph, candidate.model.graph):
         # A quantizer is calibrated for certain values: on others it differs by design, and so
         # does everything after it.
-        why = "a candidate of lower precision differs on other values by design"
-        return Probes(skipped=[Skipped(what="probes", why=why)])
+        why = message("SKIPPED.probes_lossy.why")
+        return Probes(skipped=[not_done("probes", why)])
     if candidate.oracle().capabilities.feed != "all" or (
         reference.oracle().capabilities.feed != "all"
     ):
-        why = "a trace cannot be given other values"
-        what = f"probes of {len(ref_nodes) + len(cand_nodes)} nodes"
-        return Probes(skipped=[Skipped(what=what, why=why)])
+        why = message("SKIPPED.trace_probes.why")
+        count = len(ref_nodes) + len(cand_nodes)
+        return Probes(skipped=[not_done("node_probes", why, count=count)])
     matcher = match_values(reference, candidate, draws=_ONE_DRAW)
     ref_chosen, cand_chosen = (
         _affordable(ref_nodes, matcher.reference),
@@ -96,10 +97,9 @@ def latent(reference: EvaluatedModel, candidate: EvaluatedModel) -> Probes:
         found.setdefault(str(each.finding.node), each)
     skipped = []
     if (left := len(ref_nodes) + len(cand_nodes) - len(ref_chosen) - len(cand_chosen)) > 0:
-        why = (
-            f"{MOST_PROBED_NODES} of a side, and {MOST_PROBED_VALUES:,} values, are probed at most"
+        skipped.append(
+            not_done("node_probes", count=left, nodes=MOST_PROBED_NODES, values=MOST_PROBED_VALUES)
         )
-        skipped.append(Skipped(what=f"probes of {left} nodes", why=why))
     unpaired = (
         [each for each in ref_nodes if _selects(each, matcher.reference, known.of_reference)],
         [each for each in cand_nodes if _selects(each, matcher.candidate, known.of_candidate)],
@@ -226,7 +226,7 @@ def _description(name: str, node: Node | None, counterpart: Node | None) -> str:
         difference = first_difference(node, counterpart)
         if difference is not None:
             return difference.text
-    return f"node {name!r} differs on other inputs"
+    return message("DIVERGENT.on_other_inputs", node=name)
 
 
 def _decides(node: Node | None) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.messages import message
 from isomorph.core.stated_numbers import TENSOR_DRAWS
 from isomorph.core.trace import Noise
 from isomorph.localize.beyond_type import first_beyond_type
@@ -46,8 +47,8 @@ class Located:
         if self.chain.explained:
             return None
         names = self.chain.left_over
-        whole = f"output {names[0]} is" if len(names) == 1 else f"outputs {', '.join(names)} are"
-        return f"{whole} not explained by the nodes found"
+        key = "SKIPPED.unexplained_one.why" if len(names) == 1 else "SKIPPED.unexplained.why"
+        return message(key, outputs=", ".join(names))
 
 
 def locate(

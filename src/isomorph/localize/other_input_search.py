@@ -15,7 +15,8 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.messages import message
-from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus, Skipped
+from isomorph.core.not_done import not_done
+from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus
 from isomorph.core.search_limits import OTHER_INPUTS
 from isomorph.localize.input_search import (
     DifferingInput,
@@ -51,11 +52,11 @@ def compared_on_other_inputs(experiment: ConstantExperiment) -> Probed:
             trials, sides, outputs, terms, experiment.carry, inside_domain=True
         )
     except IsomorphError as error:
-        return Probed(skipped=(Skipped(what="other inputs", why=error.sentence),))
+        return Probed(skipped=(not_done("other_inputs", error.sentence),))
     if shown is None:
         return Probed()
     found = with_input(_finding(shown), shown.trial, str(shown.wrong[0].candidate_output))
-    return Probed(findings=(found,), differs=f"node {found.node!r} differs on other inputs")
+    return Probed(findings=(found,), differs=message("DIVERGENT.on_other_inputs", node=found.node))
 
 
 def _affordable(trials: Iterator[Trial], count: int) -> Iterator[Trial]:

@@ -13,6 +13,7 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import ATTRIBUTE_SCALES, SELECTION_INPUTS
 from isomorph.core.messages import message
 from isomorph.core.messages.phrases import named_node
+from isomorph.core.not_done import not_done
 from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.core.stated_numbers import CONFIRMING_INPUTS
 from isomorph.localize.hidden_decisions import hidden_difference
@@ -130,15 +131,15 @@ def probed(
             selection = _unpaired_selection(probes, sides, outputs, terms, carry)
             if selection is not None:
                 findings.append(selection)
-                differs = f"node {selection.node!r} differs on other inputs"
+                differs = message("DIVERGENT.on_other_inputs", node=selection.node)
         if not differs:
             hidden = hidden_difference(sides, outputs, terms, carry)
             skipped += (hidden.skipped,) if hidden.skipped is not None else ()
             if hidden.finding is not None and hidden.trial is not None:
                 findings.append(with_input(hidden.finding, hidden.trial, hidden.output))
-                differs = f"node {hidden.finding.node!r} differs on other inputs"
+                differs = message("DIVERGENT.on_other_inputs", node=hidden.finding.node)
     except IsomorphError as error:
-        return Probed(skipped=(Skipped(what="probes", why=error.sentence),))
+        return Probed(skipped=(not_done("probes", error.sentence),))
     return Probed(findings=tuple(findings), skipped=skipped, differs=differs)
 
 
@@ -219,7 +220,7 @@ def with_input(finding: Finding, trial: Trial, output: str) -> Finding:
     fix = None
     if (inputs := encoded(trial)) is not None:
         evidence[Fact.INPUTS] = inputs
-        fix = "see it: give the JSON report of this check as --inputs"
+        fix = message("FIX.see")
     return replace(
         finding,
         summary=message("LATENT.reached", text=finding.summary, inputs=trial.recipe, output=output),

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from isomorph.core.errors import IsomorphError
+from isomorph.core.not_done import not_done
 from isomorph.core.report import Skipped
 from isomorph.measure.worst_sample import weight
 
@@ -89,7 +90,7 @@ class ProfileCollector:
         try:
             return _profile(snapshot, builder), builder.skipped
         except IsomorphError as error:
-            return None, [*builder.skipped, Skipped(what=PROFILE, why=error.sentence)]
+            return None, [*builder.skipped, not_done("profile", error.sentence)]
 
 
 def _profile(snapshot: _Snapshot, builder: ProfileBuilder) -> ErrorProfile:

@@ -13,6 +13,8 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import MOST_BODIES, NESTED_BODIES
+from isomorph.core.messages import message
+from isomorph.core.not_done import not_done
 from isomorph.core.profile import CloseUp
 from isomorph.core.report import Skipped
 from isomorph.core.trace import Noise
@@ -110,20 +112,18 @@ class ProfileBuilder:
 
     def run(self, columns: NodeErrors, evaluated: EvaluatedModel) -> None:
         """Measure a run; one that fails, or returns only its outputs, leaves its column empty."""
-        what = f"{PROFILE} of the {columns.role}'s run"
         try:
             session = evaluated.runtime()
             if session.capabilities.fetch != "all":
-                why = "this session returns no tensors but its outputs"
-                self._skip(what, why)
+                why = message("SKIPPED.outputs_only.why")
+                self._skip(not_done("profile_run", why, role=columns.role))
                 return
             columns.explain_run(evaluated.run_dtype)
             columns.execution(dequantized(session, evaluated.model.graph))
         except IsomorphError as error:
-            self._skip(what, error.sentence)
+            self._skip(not_done("profile_run", error.sentence, role=columns.role))
 
-    def _skip(self, what: str, why: str) -> None:
-        skipped = Skipped(what=what, why=why)
+    def _skip(self, skipped: Skipped) -> None:
         if skipped not in self.skipped:
             self.skipped.append(skipped)
 
@@ -160,12 +160,10 @@ class ProfileBuilder:
         ]
         for node in sorted(holders, key=lambda each: each.name not in faulty):
             if depth >= NESTED_BODIES.most:
-                what = f"{PROFILE} inside branches and loops that lie deeper"
-                self._skip(what, NESTED_BODIES.why)
+                self._skip(not_done("profile_deeper", NESTED_BODIES.why))
                 return
             if self._entered >= MOST_BODIES:
-                why = f"the bodies of {MOST_BODIES} nodes were looked into, those of others not"
-                self._skip(f"{PROFILE} inside more branches and loops", why)
+                self._skip(not_done("profile_more", most=MOST_BODIES))
                 return
             self._entered += 1
             yield node
@@ -178,7 +176,7 @@ class ProfileBuilder:
                 yield Path(folder)
             except (IsomorphError, ValueError, KeyError) as error:
                 why = error.sentence if isinstance(error, IsomorphError) else str(error)
-                self._skip(f"{PROFILE} inside {node.name!r}", why)
+                self._skip(not_done("profile_inside", why, node=node.name))
 
 
 def _inside(

@@ -74,7 +74,7 @@ def compared_sizes(
             wrong = _wrong(experiment, ref, trial, sizes)
             if wrong is not None:
                 finding = _finding(wrong, sides[1].model.graph)
-                differs = f"wrong at other sizes of its dynamic axes ({_text(sizes)})"
+                differs = message("DIVERGENT.at_other_sizes", sizes=_text(sizes))
                 return ComparedSizes(findings=(finding,), differs=differs)
             break
     return ComparedSizes()
@@ -187,10 +187,10 @@ def _finding(wrong: _WrongSize, candidate: Graph) -> Finding:
         Fact.REACHED_BY: wrong.trial.recipe,
         Fact.OUTPUT: wrong.output,
     }
-    fix = "export again with this axis declared dynamic, or ask with --only-given"
+    fix = message("FIX.dynamic_or_given")
     if (inputs := encoded(wrong.trial)) is not None:
         evidence[Fact.INPUTS] = inputs
-        fix += "; to see it, give the JSON report of this check as --inputs"
+        fix = message("FIX.then_see", fix=fix)
     return Finding(
         code="SHAPE_DEPENDENT",
         cause="shape",

@@ -17,6 +17,7 @@ from isomorph.core.coverage import InputKind
 from isomorph.core.errors import IsomorphError
 from isomorph.core.messages import message
 from isomorph.core.messages.phrases import named_node
+from isomorph.core.not_done import not_done
 from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.core.stated_numbers import OTHER_INPUT_SEEDS
 from isomorph.inputs.generate import SAMPLES, generate
@@ -70,9 +71,9 @@ def compared_inputs(experiment: ConstantExperiment, bindings: Sequence[Binding])
             place = _place(experiment, effect.trial) if not each.by_candidate else None
             finding = _finding(each, effect, experiment.sides[1].model.graph, place)
             return ComparedInputs(findings=(finding,), skipped=tuple(skipped), differs=each.text)
-        tried = f"none of {effect.tried} values tried shows a difference"
-        why = f"{each.text}; {tried if effect.tried else 'no other value was tried'}"
-        skipped.append(Skipped(what="inputs", why=why))
+        key = "SKIPPED.unread_tried.why" if effect.tried else "SKIPPED.unread_untried.why"
+        why = message(key, difference=each.text, tried=effect.tried)
+        skipped.append(not_done("unread", why))
     return ComparedInputs(skipped=tuple(skipped))
 
 
@@ -182,11 +183,10 @@ def _finding(
         Fact.REACHED_BY: trial.recipe,
         Fact.OUTPUT: effect.output,
     }
-    fix = f"connect input {unread.name!r}" if not unread.by_candidate else None
+    fix = message("FIX.connect_input", input=unread.name) if not unread.by_candidate else None
     if (inputs := encoded(trial)) is not None:
         evidence[Fact.INPUTS] = inputs
-        seen = "to see it, give the JSON report of this check as --inputs"
-        fix = f"{fix}; {seen}" if fix is not None else seen
+        fix = message("FIX.see") if fix is None else message("FIX.then_see", fix=fix)
     return Finding(
         rank=0,
         code="LATENT",

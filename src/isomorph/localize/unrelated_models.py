@@ -75,7 +75,7 @@ def unrelated(reference: Graph, candidate: Graph) -> Finding | None:
             "candidate": [each.text for each in cand_only[:_MOST_LISTED]],
             "weights": [_elements(ref), _elements(cand)],
         },
-        fix="check that both files are meant to be the same model, of the same training",
+        fix=message("FIX.same_model"),
     )
 
 

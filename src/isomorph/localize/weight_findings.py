@@ -9,9 +9,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import IsomorphError
+from isomorph.core.experiments import experiment
 from isomorph.core.limits import MOST_SUSPECT_CONSTANTS
 from isomorph.core.messages import message
 from isomorph.core.messages.phrases import named_node
+from isomorph.core.not_done import not_done
 from isomorph.core.report import Experiment, Fact, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.localize.input_search import encoded
 from isomorph.localize.other_checkpoint import CODE as CHECKPOINT
@@ -29,10 +31,6 @@ if TYPE_CHECKING:
 
 CODE = "CONSTANT_DIFFERS"
 _MOST_TENSORS = 3
-_WITHIN_BUDGET = (
-    "weights that differ decide nothing here: the outputs are within the stated budget on the "
-    "given inputs and on the others that were tried, none of them larger than the given ones"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +91,7 @@ def compared_constants(
         weights = weights or ComparedWeights(reference, candidate)
         sides, differences = weights.sides, list(weights.differences)
     except IsomorphError as error:
-        return ComparedConstants(skipped=(Skipped(what="constants", why=error.sentence),))
+        return ComparedConstants(skipped=(not_done("constants", error.sentence),))
     findings: list[Finding] = []
     differs = ""
     not_shown: list[Skipped] = []
@@ -119,7 +117,7 @@ def compared_constants(
                 text=difference.text,
             )
     if findings and stated_budget and not differs:
-        not_shown.append(Skipped(what="constants", why=_WITHIN_BUDGET))
+        not_shown.append(not_done("constants_differ", message("SKIPPED.constants_budget.why")))
     skipped = [_left_out(group) for group in groups if len(group) > MOST_SUSPECT_CONSTANTS]
     return ComparedConstants(
         findings=tuple(findings), skipped=(*skipped, *not_shown), differs=differs
@@ -183,28 +181,24 @@ class _Suspects:
 
 
 def _not_shown(difference: ConstantDifference, effect: ConstantEffect) -> Skipped:
-    where = "is in a body and holds" if difference.inside else "is a limit and holds"
-    text = (
-        f"constant {difference.weight.name!r} {where} other numbers than the reference's "
-        f"{difference.reference[0]!r}; none of {effect.tried} inputs tried shows a difference"
+    why = message(
+        "SKIPPED.constant_in_body.why" if difference.inside else "SKIPPED.constant_limit.why",
+        constant=difference.weight.name,
+        right=difference.reference[0],
+        tried=effect.tried,
     )
-    if difference.inside:
-        text += ", and how far apart the numbers are was not compared"
-    return Skipped(what="constants", why=text)
+    return not_done("constants_differ", why)
 
 
 def _left_out(suspects: Sequence[ConstantDifference]) -> Skipped:
     """Describe the suspect constants that were not examined."""
-    which = (
-        "constants differ from the reference's in a few elements"
-        if suspects[0].certain
-        else "constants of few elements have no equal in the reference"
+    certain = suspects[0].certain
+    why = message(
+        "SKIPPED.constants_certain.why" if certain else "SKIPPED.constants_unknown.why",
+        count=len(suspects),
+        most=MOST_SUSPECT_CONSTANTS,
     )
-    return Skipped(
-        what="constants",
-        why=f"{len(suspects)} {which}; the first {MOST_SUSPECT_CONSTANTS} were examined, and "
-        "count where no input reaches them or one shows a difference; the others were not examined",
-    )
+    return not_done("constants_differ", why)
 
 
 def _identity_of(difference: ConstantDifference) -> tuple[object, ...]:
@@ -244,19 +238,17 @@ def _finding(difference: ConstantDifference, effect: ConstantEffect, reference: 
         ],
         "effect": effect.effect.value,
     }
-    fix = f"give {weight.name!r} the values of the reference's {difference.reference[0]!r}"
+    right = repr(difference.reference[0])
+    fix = message("FIX.give", constant=weight.name, right=right)
     if difference.shared:
-        fix = (
-            f"give {node.name!r} a constant of its own with the values of the reference's "
-            f"{difference.reference[0]!r}"
-        )
+        fix = message("FIX.own_constant", node=node.name, right=right)
     if effect.trial is not None:
         evidence[Fact.REACHED_BY] = effect.trial.recipe
         if effect.output is not None:
             evidence[Fact.OUTPUT] = effect.output
         if (inputs := encoded(effect.trial)) is not None:
             evidence[Fact.INPUTS] = inputs
-            fix += "; to see it, give the JSON report of this check as --inputs"
+            fix = message("FIX.then_see", fix=fix)
     tensors = tuple(dict.fromkeys((*filter(None, node.outputs), weight.name)))
     return Finding(
         code=CODE,
@@ -319,17 +311,19 @@ def _summary(difference: ConstantDifference, effect: ConstantEffect, node: Node)
     return message(key, text=text)
 
 
+_EXPERIMENTS = {
+    Effect.SHOWN: "constant.shown",
+    Effect.NOT_REACHED: "constant.not_reached",
+    Effect.UNDECIDED: "constant.undecided",
+    Effect.REFUTED: "constant.refuted",
+}
+
+
 def _experiment(difference: ConstantDifference, effect: ConstantEffect) -> Experiment:
-    seen = {
-        Effect.SHOWN: "they do",
-        Effect.NOT_REACHED: f"nothing changes on {effect.tried} inputs",
-        Effect.UNDECIDED: "the change is smaller than what lower precision loses",
-        Effect.REFUTED: "they move away from it",
-    }
-    return Experiment(
-        question=f"Is constant {difference.weight.name!r} wrong?",
-        change=f"{difference.text}, get the reference's numbers",
-        predicts="the outputs come nearer to the reference's",
-        seen=seen[effect.effect],
+    return experiment(
+        _EXPERIMENTS[effect.effect],
         agrees=effect.effect is Effect.SHOWN,
+        constant=difference.weight.name,
+        difference=difference.text,
+        tried=effect.tried,
     )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.core.messages import message
 from isomorph.core.ops import BUILT_IN_LIMITS
 
 if TYPE_CHECKING:
@@ -61,12 +62,14 @@ class AttributeDifference:
     def values(self) -> str:
         """The two values as text: ``0.1 against 0.2``."""
         expected, actual = self.shown
-        return f"{expected} against {actual}"
+        return message("difference.attribute_values", right=expected, now=actual)
 
     @property
     def text(self) -> str:
         """The difference as text for a report."""
-        return f"attribute {self.name} of node {self.node.name!r} differs ({self.values})"
+        return message(
+            "difference.attribute", name=self.name, node=self.node.name, values=self.values
+        )
 
 
 def attribute_differences(reference: Model, candidate: Model) -> list[AttributeDifference]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.messages import message
 from isomorph.match.element_bounds import Elements, grid_steps, relative_size
 from isomorph.match.rounded_weights import narrowed
 from isomorph.match.stored_weights import StoredWeight
@@ -77,14 +78,17 @@ class ConstantDifference:
     def text(self) -> str:
         """How many elements are wrong and how far off they are, as text for a report."""
         if self.missing_rows:
-            return f"{self.missing_rows} rows are missing"
+            return message("difference.rows", count=self.missing_rows)
         if not self.shown:
-            return "its stored numbers are others"
-        which = f"{self.count} of {self.beyond.size} elements"
+            return message("difference.unlisted")
+        count, size = self.count, self.beyond.size
         if math.isinf(self.relative):
-            return f"{which}, which should be zero"
-        grid = f": {self.grid.text}" if self.grid is not None else ""
-        return f"{which}, off by {100.0 * self.relative:.3g}%{grid}"
+            return message("difference.not_zero", count=count, size=size)
+        percent = 100.0 * self.relative
+        text = message("difference.elements", count=count, size=size, percent=percent)
+        if self.grid is None:
+            return text
+        return message("difference.on_grid", text=text, grid=self.grid.text)
 
     def corrected(self, integers: Array | None) -> Array:
         """Return the right value of the constant as it is stored: quantized where it is so."""

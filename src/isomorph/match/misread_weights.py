@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.fault_context import Detail
+from isomorph.core.messages import message
 from isomorph.core.stated_numbers import OPERATION_ROUNDINGS
 from isomorph.oracle.noise import unit_roundoff
 
@@ -106,23 +107,23 @@ def _others(blocked: BlockedWeight) -> Iterator[Reading]:
         yield Reading(
             weight=replace(blocked, integers=_turned(blocked.integers, each)),
             right=Detail.REORDERED,
-            words="the numbers of each byte are in the opposite order",
-            fix="pack the first number into the lowest bits of each byte",
+            words=message("quantization.packing"),
+            fix=message("FIX.packing"),
         )
     turned_steps = _on_the_other_axis(blocked)
     if turned_steps is not None:
         yield Reading(
             weight=replace(blocked, steps=turned_steps),
             right=Detail.SCALE,
-            words="the scales of the groups lie along the other axis",
-            fix="store the scales row by row: those of all groups of a row beside each other",
+            words=message("quantization.group_axis"),
+            fix=message("FIX.group_scales"),
         )
     for shift in _SHIFTS:
         yield Reading(
             weight=replace(blocked, zeros=blocked.zeros + shift),
             right=Detail.ZERO_POINT,
-            words=f"every zero point is off by {-shift}",
-            fix=f"add {shift} to the zero points",
+            words=message("quantization.zero_points", shift=-shift),
+            fix=message("FIX.add_to_zero_points", shift=shift),
         )
 
 
@@ -144,8 +145,8 @@ def _scaled(blocked: BlockedWeight, sources: Sequence[Array]) -> Iterator[Readin
             yield Reading(
                 weight=replace(blocked, steps=blocked.steps * factor),
                 right=Detail.SCALE,
-                words=f"every scale is {1.0 / factor:.3g} times the right one",
-                fix=f"multiply the scales by {factor:.6g}",
+                words=message("quantization.scales", factor=1.0 / factor),
+                fix=message("FIX.multiply_scales", factor=factor),
             )
 
 

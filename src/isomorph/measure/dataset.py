@@ -13,6 +13,7 @@ from isomorph.core.divergence import Verdict
 from isomorph.core.errors import RuntimeFailedError, UsageError
 from isomorph.core.limits import MOST_EXAMINED
 from isomorph.core.messages import message
+from isomorph.core.not_done import not_done
 from isomorph.core.report import Binding, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.core.trace import flatten
 from isomorph.measure.draws_needed import doubtful
@@ -149,12 +150,12 @@ class _Samples:
     def judge(self, sample: Sample, judge: Judge, false_alarm: float) -> None:
         """Judge the sample, unless the models are known to differ."""
         if self.divergent is not None:
-            why = f"not judged: the models differ on sample {self.divergent.origin}"
+            why = message("SKIPPED.divergent_sample.why", sample=self.divergent.origin)
             self.unjudged[sample.origin] = why
             return
         comparison = judge(sample, self.outputs)
         if comparison.bindings != self.outputs:
-            self.unjudged[sample.origin] = "no one pairing of the outputs fits every sample"
+            self.unjudged[sample.origin] = message("SKIPPED.pairing.why")
             return
         self.judged[sample.origin] = comparison
         if all(each.verdict in FINE for each in comparison.divergences):
@@ -186,9 +187,9 @@ class _Samples:
         """Return the results so far; the sample on which a runtime failed is examined."""
         found = self.found(location, None)
         found.examined = [sample]
-        why = f"a runtime failed on sample {sample.origin!r}: {error.sentence}"
-        found.unjudged["the rest of the test set"] = why
-        found.skipped.append(Skipped(what="the rest of the test set", why=why))
+        rest = not_done("test_set", sample=sample.origin, error=error.sentence)
+        found.unjudged[rest.what] = rest.why
+        found.skipped.append(rest)
         return found
 
     def _examined(self) -> list[Sample]:

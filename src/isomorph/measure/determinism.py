@@ -89,7 +89,7 @@ def nondeterminism_finding(role: str, graph: Graph, outputs: Sequence[str]) -> F
         node=nodes[0] if nodes else None,
         nodes=nodes,
         tensors=drawn or tuple(outputs),
-        fix="export the model in evaluation mode" if nodes else None,
+        fix=message("FIX.evaluation_mode") if nodes else None,
     )
 
 
@@ -102,5 +102,5 @@ def repeated_rounding_finding(role: str, outputs: Sequence[str]) -> Finding:
         cause="nondeterminism",
         status=FindingStatus.CONFIRMED,
         tensors=tuple(outputs),
-        fix="run with one thread where every bit must be the same",
+        fix=message("FIX.same_bits"),
     )

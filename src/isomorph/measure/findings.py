@@ -120,7 +120,7 @@ def _in_passing(name: str, divergence: Divergence) -> Iterator[Finding]:
             effect=FindingEffect.NONE,
             tensors=(name,),
             evidence=_numbers(divergence.execution_candidate),
-            fix="isomorph check CANDIDATE, alone, names the node where its run leaves float64",
+            fix=message("FIX.candidate_alone"),
         )
     observed = divergence.observed
     if observed is not None and observed.distance.signed_zero_mismatch:
@@ -173,7 +173,7 @@ def _another_order(text: str, moved: Sequence[str], flags: str) -> Finding:
         cause="interface",
         status=FindingStatus.CONFIRMED,
         tensors=tuple(moved),
-        fix=f"put them back in order, or accept it with {flags}",
+        fix=message("FIX.order_or_flags", flags=flags),
     )
 
 
@@ -213,7 +213,7 @@ def of_inputs(reference: Model, candidate: Model, bound: Sequence[Binding]) -> I
             yield replace(
                 finding,
                 evidence={**finding.evidence, Fact.PATCHABLE: False},
-                fix="declare it free in the conversion; this format cannot be patched to do so",
+                fix=message("FIX.free_axis_by_hand"),
             )
 
 
@@ -255,7 +255,7 @@ def _fixed_axes(ref: TensorSpec, cand: TensorSpec) -> Iterator[Finding]:
         yield replace(
             _interface(text, cand),
             evidence={Fact.FIXED_AXES: sorted(fixed)},
-            fix="declare it free; isomorph fix does so where the graph allows it",
+            fix=message("FIX.free_axis"),
         )
 
 
@@ -284,7 +284,7 @@ def of_words(reference: Model, candidate: Model) -> Iterator[Finding]:
             effect=FindingEffect.NONE,
             cause="interface",
             status=FindingStatus.CONFIRMED,
-            fix="copy the metadata over, if someone reads it",
+            fix=message("FIX.metadata"),
         )
 
 
@@ -334,7 +334,7 @@ def of_forecast(handle: ModelHandle, feeds: Arrays) -> Iterator[Finding]:
         status=FindingStatus.CONFIRMED,
         node=load.node,
         tensors=(load.tensor,),
-        fix="raise the limit with --memory, or bind the dynamic axes to smaller sizes with --dim",
+        fix=message("FIX.memory"),
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from isomorph.core.limits import QUANTIZED_TENSORS
 from isomorph.core.model import Quantization
+from isomorph.core.not_done import not_done
 from isomorph.core.quantized_tensor import QuantizedTensor
 from isomorph.core.report import Skipped
 from isomorph.match.quantizers import (
@@ -48,8 +49,7 @@ def table(
     pairs = _pairs(candidate, reference) if reference is not None else {}
     if count > QUANTIZED_TENSORS and not everything:
         rows = tuple(_row(entry, graph, None, pairs, writers) for entry in known)
-        why = f"the candidate has {count} quantized tensors; --quantization measures them all"
-        return _ordered(rows), (Skipped(what="quantization table", why=why),)
+        return _ordered(rows), (not_done("quantization", count=count),)
     audit = Audit(candidate, reference)
     rows = tuple(
         _row(entry, graph, figures, pairs, writers, local=audit.local_quanta(entry))

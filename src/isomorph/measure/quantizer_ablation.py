@@ -15,6 +15,7 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import KEPT_IN_FLOAT, KEPT_IN_FLOAT_WEIGHTS
+from isomorph.core.messages import message
 from isomorph.match.dequantized_graph import implicit_grids
 from isomorph.measure.precision import QUANTIZED_OPS
 from isomorph.measure.quantization_grid import Grid
@@ -119,7 +120,9 @@ def _patch(audit: Audit, entry: Quantization, real: Array, readers: Sequence[Nod
         edits.append(AddConstant(name=name, value=value))
         edits.append(SetInput(node=node.name, index=place, tensor=name))
         edits += [KeepFloat(node=node.name)] if apart else []
-    return Patch(summary=f"{entry.tensor!r} kept in float", edits=tuple(edits))
+    return Patch(
+        summary=message("PATCH.keep_tensor_float", tensor=entry.tensor), edits=tuple(edits)
+    )
 
 
 def _real(audit: Audit, name: str, value: Array) -> Array | None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.model import Quantization
+from isomorph.core.not_done import not_done
 from isomorph.core.report import Skipped
 from isomorph.core.trace import Noise
 from isomorph.match.quantized_regions import QuantizedRegions
@@ -206,7 +207,7 @@ class Audit:
         try:
             return np.asarray(self.candidate.oracle().run(feeds, [tensor], noise=noise)[tensor])
         except IsomorphError as error:
-            self._skip(f"quantization at {tensor!r}", error)
+            self.skipped.append(not_done("quantization_at", error.sentence, tensor=tensor))
             return None
 
     def _before(self, tensor: str) -> str | None:
@@ -236,8 +237,5 @@ class Audit:
         try:
             return session().run(self.candidate.feeds, names) if names else {}
         except IsomorphError as error:
-            self._skip(f"quantization table: {what}", error)
+            self.skipped.append(not_done("quantization_of", error.sentence, part=what))
             return {}
-
-    def _skip(self, what: str, error: IsomorphError) -> None:
-        self.skipped.append(Skipped(what=what, why=error.sentence))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.messages import message
+from isomorph.core.not_done import not_done
 from isomorph.core.report import Finding, FindingEffect, FindingStatus, Skipped
 
 if TYPE_CHECKING:
@@ -43,14 +44,14 @@ class Sized:
         if not sample.sizes:
             return False
         if not self.usual and not self.stated:
-            why = "the models differ at the usual sizes already"
-            self.skipped.append(Skipped(what=f"inputs with {_sizes_text(sample)}", why=why))
+            why = message("SKIPPED.usual_sizes.why")
+            self.skipped.append(not_done("sizes", why, sizes=_sizes_text(sample)))
             return True
         ran = reference.runtime_outputs()
         if not isinstance(ran, IsomorphError):
             return False
-        why = f"the reference does not take these sizes: {ran.sentence}"
-        self.skipped.append(Skipped(what=f"inputs with {_sizes_text(sample)}", why=why))
+        why = message("SKIPPED.refused_sizes.why", error=ran.sentence)
+        self.skipped.append(not_done("sizes", why, sizes=_sizes_text(sample)))
         return True
 
     def failed(self, sample: Sample, candidate: EvaluatedModel) -> bool:
@@ -58,7 +59,7 @@ class Sized:
         ran = candidate.runtime_outputs() if sample.sizes else None
         if not isinstance(ran, IsomorphError):
             return False
-        self.wrong.append((sample, f"the candidate does not run: {ran.sentence}"))
+        self.wrong.append((sample, message("SHAPE_DEPENDENT.refused", why=ran.sentence)))
         self.node = self.node or ran.node
         return True
 
@@ -97,7 +98,7 @@ class Sized:
                 "smallest": smallest,
                 "wrong": [dict(each.sizes) for each, _ in self.wrong],
             },
-            fix="export again with this axis declared dynamic, or deploy the sizes that agree",
+            fix=message("FIX.dynamic_or_sizes"),
         )
 
 

@@ -135,5 +135,5 @@ def of_decisions(role: str, graph: Graph, taken: Mapping[str, Array]) -> Iterato
                     condition=node.inputs[0],
                     way=way,
                 ),
-                fix="give inputs on which the decision is clear to compare its other branch",
+                fix=message("FIX.clear_decision"),
             )

@@ -17,10 +17,11 @@ import numpy as np
 
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
+from isomorph.core.experiments import experiment
 from isomorph.core.limits import UNDERFLOW_ELEMENTS
 from isomorph.core.messages import message
 from isomorph.core.messages.phrases import named_node, percentage
-from isomorph.core.report import Experiment, Fact, Finding, FindingEffect, FindingStatus
+from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus
 from isomorph.core.stated_numbers import RELEVANT_SHARE, UNDERFLOW_CLAMPED
 from isomorph.measure.distance import float_info, widen
 from isomorph.measure.evaluated_model import EvaluatedModel
@@ -54,7 +55,7 @@ class StoredConstant:
         lost = np.ravel(self.exact != self.stored)
         place = int(np.argmax(lost))
         was, now = float(np.ravel(self.exact)[place]), float(np.ravel(self.stored)[place])
-        return f"{was:.3g} is stored as {now:.3g}"
+        return message("difference.stored_as", exact=was, stored=now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,16 +266,13 @@ def _finding(constant: StoredConstant, size: float, found: Underflow) -> Finding
             "smallest": _smallest(constant.dtype),
         },
         experiments=(
-            Experiment(
-                question=f"Is {constant.candidate!r} what moves the outputs?",
-                change="the reference gets the number that the candidate stores",
-                predicts="the outputs differ by no more than lower precision costs",
-                seen=", ".join(sorted(found.outputs)) + " agree then",
-                agrees=True,
+            experiment(
+                "precision.constant",
+                constant=constant.candidate,
+                outputs=", ".join(sorted(found.outputs)),
             ),
         ),
-        fix=f"keep {constant.candidate!r} and the nodes that read it in float32, or train with a "
-        f"constant that {constant.dtype} can hold",
+        fix=message("FIX.float32_constant", constant=constant.candidate, dtype=constant.dtype),
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.messages import message
 from isomorph.core.patch import AddConstant, Edit, KeepFloat, Patch, SetInput
 from isomorph.core.stated_numbers import QUANTIZED_RESIDUE
 from isomorph.match.value_match import rearrangements
@@ -29,7 +30,7 @@ def with_weights(reference: ModelHandle, candidate: ModelHandle, node: Node) -> 
             edits.append(AddConstant(name=name, value=better.astype(np.float32)))
             edits.append(SetInput(node=node.name, index=place, tensor=name))
     return Patch(
-        summary=f"{node.op} {node.name!r} kept in float",
+        summary=message("PATCH.keep_float", op=node.op, node=node.name),
         edits=(*edits, KeepFloat(node=node.name)),
     )
 

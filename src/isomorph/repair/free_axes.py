@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from isomorph.core.messages import message
 from isomorph.core.patch import DeclareShape, FreeAxis, Patch
 from isomorph.core.report import Fact
 from isomorph.measure.findings import fixed_axes
@@ -25,8 +26,8 @@ def freed_axes(reference: Graph, candidate: Graph, report: Report) -> tuple[Patc
         *_edits(reference.inputs, candidate.inputs, report.input_bindings),
         *_edits(reference.outputs, candidate.outputs, report.output_bindings),
     )
-    names = ", ".join(f"axis {each.axis} of {each.tensor!r}" for each in edits)
-    return Patch(summary=f"free again: {names}", edits=edits), finding
+    names = ", ".join(message("PATCH.axis", axis=each.axis, tensor=each.tensor) for each in edits)
+    return Patch(summary=message("PATCH.free_axes", axes=names), edits=edits), finding
 
 
 def redeclared_shapes(reference: Graph, candidate: Graph, report: Report) -> Patch | None:
@@ -42,8 +43,10 @@ def redeclared_shapes(reference: Graph, candidate: Graph, report: Report) -> Pat
         sizes = tuple(size for size in ref if isinstance(size, int))
         if len(sizes) == len(ref) and all(isinstance(size, int) for size in cand):
             edits.append(DeclareShape(tensor=pair.candidate, shape=sizes))
+    if not edits:
+        return None
     names = ", ".join(repr(each.tensor) for each in edits)
-    return Patch(summary=f"declared as it is now: {names}", edits=tuple(edits)) if edits else None
+    return Patch(summary=message("PATCH.declare_shapes", names=names), edits=tuple(edits))
 
 
 def _edits(

@@ -77,10 +77,10 @@ def keep_float(
         found = run.measured(after)
         trade = _trade((*kept, *names), after, found)
         if found[-1].verdict is Verdict.UNKNOWN:
-            run.refused.append(f"{text}: {found[-1].reason}")
+            run.refused.append(message("REPAIR.refused", patch=text, reason=found[-1].reason))
             continue
         if not _nearer(trades[-1], trade) and not (trusted(found) and not trusted(reports)):
-            run.refused.append(f"{text}: gains nothing beside the others")
+            run.refused.append(message("REPAIR.no_gain", patch=text))
             continue
         kept += names
         trades.append(trade)
@@ -92,10 +92,11 @@ def keep_float(
         for place, name in enumerate(now.nodes[len(was.nodes) :], len(was.nodes) + 1)
     )
     good = trusted(reports) and len(reports) > 1
-    summary = f"{len(kept)} of {len(nodes)} quantized nodes kept in float"
     repair = Repair(
         verdict=reports[-1].verdict,
-        reason=f"{summary}; {reports[-1].reason}",
+        reason=message(
+            "REPAIR.floats", kept=len(kept), count=len(nodes), reason=reports[-1].reason
+        ),
         repaired=good,
         applied=applied,
         proof=Proof(
@@ -234,7 +235,7 @@ def _nearer(before: Trade, after: Trade) -> bool:
 
 def _finding(name: str, place: int, before: Trade, after: Trade) -> Finding:
     others = [each for each in after.nodes[len(before.nodes) :] if each != name]
-    beside = f" and {', '.join(map(repr, others))}" if others else ""
+    beside = message("REPAIR.beside", nodes=", ".join(map(repr, others))) if others else ""
     return Finding(
         rank=place,
         code="KEPT_IN_FLOAT",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.messages import message
 from isomorph.core.repair_limits import PATCHES_AHEAD, PATCHES_KEPT, PROPOSALS
 from isomorph.diagnose.diagnose import EXTENSION_ERRORS
 
@@ -30,7 +31,11 @@ def proposed(
             with np.errstate(all="ignore"):
                 patch = next(proposals, None)
         except EXTENSION_ERRORS as error:
-            on_failure(f"the fix for {fix.name} failed: {type(error).__name__}: {error}")
+            on_failure(
+                message(
+                    "REPAIR.fix_failed", cause=fix.name, error=f"{type(error).__name__}: {error}"
+                )
+            )
             return
         if patch is None:
             return

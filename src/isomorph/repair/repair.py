@@ -13,6 +13,7 @@ from isomorph.checking.check import check_pair
 from isomorph.checking.config import CheckConfig
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
+from isomorph.core.messages import message
 from isomorph.core.patch import Patch, RaiseOpset
 from isomorph.core.repair import Applied, Proof, Repair
 from isomorph.core.repair_limits import REPAIR_ATTEMPTS, REPAIR_ROUNDS
@@ -121,12 +122,16 @@ class RepairRun:
             self._prove_at_other_sizes(handle)
             reports = self.measured(handle)
         except IsomorphError as error:
-            self.refused.append(f"{patch.summary}: {error.sentence}")
+            self.refused.append(
+                message("REPAIR.refused", patch=patch.summary, reason=error.sentence)
+            )
         else:
             if len(reports) > len(before) and trusted(reports):
                 chosen = Applied(patch=patch, finding=finding, round=state.rounds)
                 return _State(handle=handle, applied=(*state.applied, chosen), reports=reports)
-            self.refused.append(f"{patch.summary}: {reports[-1].reason}")
+            self.refused.append(
+                message("REPAIR.refused", patch=patch.summary, reason=reports[-1].reason)
+            )
         self.samples, self._sized = before, known
         return state
 
@@ -187,7 +192,7 @@ class RepairRun:
                 )
                 inner = list(found)
             except IsomorphError as error:
-                self.refused.append(f"nothing could be located: {error.sentence}")
+                self.refused.append(message("REPAIR.not_located", error=error.sentence))
             # A located node shows how its weight is read, which the weight alone does not.
             inner = inner or list(constant_targets(*sides, report.findings))
             if inner:
@@ -209,10 +214,10 @@ class RepairRun:
             handle = self.patched(state.handle, [each.patch for each in chosen])
             reports = self.measured(handle)
         except IsomorphError as error:
-            self.refused.append(f"{text}: {error.sentence}")
+            self.refused.append(message("REPAIR.refused", patch=text, reason=error.sentence))
             return None
         if not reports or _worse(state.reports, reports):
-            self.refused.append(f"{text}: {reports[-1].reason}")
+            self.refused.append(message("REPAIR.refused", patch=text, reason=reports[-1].reason))
             return None
         taken = _raised(state.handle.model, handle.model)
         applied = (*applied[:-1], _also(applied[-1], taken)) if taken and chosen else applied
@@ -240,8 +245,7 @@ def _also(applied: Applied, taken: tuple[int, int]) -> Applied:
     old, new = taken
     patch = replace(
         applied.patch,
-        summary=f"{applied.patch.summary}, for which the model is raised from operator set {old} "
-        f"to {new}",
+        summary=message("PATCH.newer_opset", patch=applied.patch.summary, before=old, after=new),
         edits=(*applied.patch.edits, RaiseOpset(version=new)),
     )
     return replace(applied, patch=patch)
@@ -343,7 +347,7 @@ def _run_otherwise(
     return replace(
         done,
         verdict=reports[-1].verdict,
-        reason=f"the file is right and its run is not: run it with {option.flags}",
+        reason=message("REPAIR.run", flags=option.flags),
         repaired=len(after) > 1,
         proof=Proof(before=done.proof.before, after=after),
         session=option,
@@ -361,12 +365,16 @@ def _result(
     worst = next((r for r in state.reports if r.verdict not in GOOD), state.reports[0])
     repaired = state.good and (not state.applied or proof.holds)
     if repaired and not state.applied:
-        reason = f"nothing to repair: {worst.reason}"
+        reason = message("REPAIR.nothing", reason=worst.reason)
     elif repaired:
         count = len(state.applied)
-        reason = f"{count} {'patch' if count == 1 else 'patches'} applied; {worst.reason}"
+        reason = message(
+            "REPAIR.one_patch" if count == 1 else "REPAIR.patches",
+            count=count,
+            reason=worst.reason,
+        )
     else:
-        reason = f"not repaired: {worst.reason}"
+        reason = message("REPAIR.failed", reason=worst.reason)
     return Repair(
         verdict=worst.verdict,
         reason=reason,

@@ -12,6 +12,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from isomorph import registry
+from isomorph.core.messages import message
 from isomorph.core.protocols import HasSwitches, WritesSettingsCode
 from isomorph.core.repair import SessionOption
 from isomorph.core.report import Fact
@@ -66,7 +67,7 @@ def _choices(
             # What is off as a whole has no parts to be switched off.
             if any(now.get(key) != runtime.plain.get(key) for key in switch.settings)
         )
-    yield "every optimizer", runtime.plain
+    yield message("REPAIR.every_optimizer"), runtime.plain
 
 
 def _under(candidate: ModelHandle, settings: Mapping[str, str]) -> ModelHandle:

@@ -15,6 +15,7 @@ from isomorph.checking.prepare import prepare_pair
 from isomorph.core.chance import threshold
 from isomorph.core.errors import IsomorphError
 from isomorph.core.fault_context import FaultContext
+from isomorph.core.messages import message
 from isomorph.core.patch import EditBody, Patch
 from isomorph.core.stated_numbers import MUCH_LESS_LOSS
 from isomorph.diagnose.build_context import fault_contexts
@@ -143,7 +144,8 @@ def _placed(inner: RepairTarget, within: BodyFault, outer: Finding) -> RepairTar
     def whole(patch: Patch) -> Patch:
         own = inner.whole(patch)
         edit = EditBody(node=within.node, body=within.body, edits=own.edits)
-        return Patch(summary=f"inside {within.node!r}: {own.summary}", edits=(edit,))
+        summary = message("PATCH.inside", node=within.node, patch=own.summary)
+        return Patch(summary=summary, edits=(edit,))
 
     return replace(
         inner,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.messages import message
 from isomorph.core.patch import AddConstant, Patch, SetInput
 from isomorph.core.report import Fact
 
@@ -58,7 +59,7 @@ def unsigned_weights(
         for node in nodes
         for place in _PLACES[node.op]
     ]
-    summary = f"store signed weights unsigned, with their zero points, for {_count(nodes)}"
+    summary = message("PATCH.unsigned", nodes=_count(nodes))
     return Patch(summary=summary, edits=(*added, *read)), finding
 
 

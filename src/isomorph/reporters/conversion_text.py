@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.conversion import AS_IS, HopStatus, KeptReason
 from isomorph.core.cpu import CpuScope
+from isomorph.core.messages import message
 from isomorph.core.report import FindingEffect
 
 if TYPE_CHECKING:
@@ -19,10 +20,17 @@ _MOST_KEPT = 24
 _MOST_ALTERNATIVES = 6
 _MOST_CHARACTERS = 320
 _HOLDS = {
-    CpuScope.EVERY: "on every CPU: none of its products of bytes can saturate",
-    CpuScope.EXACT_SUMS: "on CPUs with VNNI or without AVX2: on others products of its unsigned "
-    "and signed bytes can saturate at 16 bits",
-    CpuScope.UNKNOWN: "on this CPU; whether products of its bytes saturate on others is not known",
+    CpuScope.EVERY: "CONVERT.every_cpu",
+    CpuScope.EXACT_SUMS: "CONVERT.exact_cpus",
+    CpuScope.UNKNOWN: "CONVERT.this_cpu",
+}
+_KEPT = {
+    KeptReason.OVERFLOW: "CONVERT.kept_overflow",
+    KeptReason.READS_OVERFLOW: "CONVERT.kept_reads",
+    KeptReason.NEAR_OVERFLOW: "CONVERT.kept_near",
+    KeptReason.CONSTANT: "CONVERT.kept_constant",
+    KeptReason.ROUNDING: "CONVERT.kept_rounding",
+    KeptReason.OPERATOR: "CONVERT.kept_operator",
 }
 
 
@@ -47,11 +55,9 @@ def lines(conversion: Conversion) -> Iterator[str]:
             missing = f", not installed: {'; '.join(route.missing)}" if route.missing else ""
             yield f"or by     {route.words}{missing}"
     yield ""
-    yield (
-        f"written to {conversion.output}"
-        if conversion.output is not None
-        else "nothing was written: only what is proven is (--keep writes it all the same)"
-    )
+    written = conversion.output is not None
+    key = "CONVERT.written" if written else "CONVERT.unwritten"
+    yield message(key, output=conversion.output)
     if conversion.report_file is not None:
         yield f"report in {conversion.report_file}"
     if conversion.repeat:
@@ -95,7 +101,7 @@ def _hop_lines(word: str, hop: Hop) -> Iterator[str]:
     yield from (f"  patch   {patch}" for patch in hop.patches)
     yield from _kept_lines(hop)
     if hop.cpus is not None:
-        yield f"  holds   {_HOLDS[hop.cpus]}"
+        yield f"  holds   {message(_HOLDS[hop.cpus])}"
     if hop.trouble is not None:
         yield f"  error   [{hop.trouble.code}] {hop.trouble.sentence}"
         if hop.trouble.why:
@@ -105,7 +111,8 @@ def _hop_lines(word: str, hop: Hop) -> Iterator[str]:
         if hop.trouble.log:
             yield f"  log     … {_short(_last_words(hop.trouble.log))}"
         if hop.workarounds and hop.status == HopStatus.FAILED:
-            yield f"  tried   {', '.join(each.name for each in hop.workarounds)}, to no avail"
+            names = ", ".join(each.name for each in hop.workarounds)
+            yield f"  tried   {message('CONVERT.tried', workarounds=names)}"
     if hop.report is not None:
         yield from _measured(hop.report)
 
@@ -114,26 +121,21 @@ def _kept_lines(hop: Hop) -> Iterator[str]:
     """The nodes that stay in float32, each with the reason."""
     if hop.narrowable is None:
         return
-    yield f"  float32 {len(hop.kept)} of {hop.narrowable} nodes stay in float32"
+    yield f"  float32 {message('CONVERT.float32', kept=len(hop.kept), count=hop.narrowable)}"
     for each in hop.kept[:_MOST_KEPT]:
-        yield f"  kept    {each.node} ({each.op}): {_why_kept(each, hop.step.width)}"
+        why = _why_kept(each, hop.step.width)
+        yield f"  kept    {message('CONVERT.kept', node=each.node, op=each.op, why=why)}"
     if len(hop.kept) > _MOST_KEPT:
-        yield f"  kept    … and {len(hop.kept) - _MOST_KEPT} more; the report has all"
+        yield f"  kept    {message('CONVERT.more_kept', count=len(hop.kept) - _MOST_KEPT)}"
     yield from (f"  skipped {each.what}: {each.why}" for each in hop.skipped)
 
 
 def _why_kept(kept: KeptNode, width: str) -> str:
     value = f"{kept.value:.4g}" if kept.value is not None else "unknown"
-    share = f"{kept.share:.1%}" if kept.share is not None else "an unknown part"
-    return {
-        KeptReason.OVERFLOW: f"its result {kept.tensor} reaches {value}, beyond {width}",
-        KeptReason.READS_OVERFLOW: f"it reads {kept.tensor}, which reaches {value}, beyond {width}",
-        KeptReason.NEAR_OVERFLOW: f"{kept.tensor} may reach {value} on further inputs like these, "
-        f"beyond {width}",
-        KeptReason.CONSTANT: f"its constant {kept.tensor} holds {value}, beyond {width}",
-        KeptReason.ROUNDING: f"its rounding causes {share} of the loss",
-        KeptReason.OPERATOR: "the converter keeps this operator",
-    }[kept.reason]
+    if kept.reason is KeptReason.ROUNDING and kept.share is None:
+        return message("CONVERT.kept_rounding_unknown")
+    share = f"{kept.share:.1%}" if kept.share is not None else ""
+    return message(_KEPT[kept.reason], tensor=kept.tensor, value=value, dtype=width, share=share)
 
 
 def _last_words(log: str) -> str:

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from isomorph.core.messages import message
+
 if TYPE_CHECKING:
     from isomorph.core.extraction import Extraction
 
 
 def lines(found: Extraction) -> list[str]:
     """What was cut out, and whether it shows the fault."""
-    size = f"{found.nodes} of {found.nodes_before} nodes"
-    text = [f"{found.folder}: the part around node {found.node!r}, {size}"]
+    text = [
+        message(
+            "EXTRACT.part",
+            folder=found.folder,
+            node=found.node,
+            nodes=found.nodes,
+            count=found.nodes_before,
+        )
+    ]
     if found.whole:
-        text.append("it begins at the model's inputs: no smaller part shows the fault")
-    if found.shows:
-        text.append(f"the part alone is divergent: {found.report.reason}")
-    else:
-        text.append(f"the part alone does not show the fault: {found.report.reason}")
+        text.append(message("EXTRACT.whole"))
+    key = "EXTRACT.shows" if found.shows else "EXTRACT.hides"
+    text.append(message(key, reason=found.report.reason))
     if found.script is not None:
-        text.append(f"without isomorph: cd {found.folder} && python {found.script}")
+        text.append(message("EXTRACT.script", folder=found.folder, script=found.script))
     elif found.no_script:
-        text.append(f"no script shows it without isomorph: {found.no_script}")
-    return [*text, f"see it: cd {found.folder} && {found.command}"]
+        text.append(message("EXTRACT.no_script", why=found.no_script))
+    return [*text, message("EXTRACT.command", folder=found.folder, command=found.command)]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from isomorph.core.escaping import counted, printable
+from isomorph.core.messages import message
 from isomorph.core.ranges import RangeStatus, steepest
 from isomorph.reporters.table import columns, shape_text
 
@@ -52,18 +53,27 @@ def as_markdown(found: Ranges, *, everything: bool = False) -> str:
 def headline(found: Ranges) -> str:
     """One sentence: what is proven."""
     wrong, unknown = found.count(RangeStatus.OVERFLOW), found.count(RangeStatus.OPEN)
-    total, target = counted(len(found.tensors), "tensor"), found.target or "its declared type"
+    total, target = (
+        counted(len(found.tensors), "tensor"),
+        found.target or message("RANGES.declared_type"),
+    )
     if wrong:
         name = found.overflows[0].tensor if found.overflows else next(
             each.name for each in found.tensors if each.status is RangeStatus.OVERFLOW
         )  # fmt: skip
-        first = f"OVERFLOW: {printable(name)} leaves {target}"
-        return f"{first}; of {total}, {wrong} overflow, {unknown} open"
+        return message(
+            "RANGES.overflow",
+            tensor=printable(name),
+            dtype=target,
+            total=total,
+            wrong=wrong,
+            open=unknown,
+        )
     if unknown:
-        return f"OPEN: {unknown} of {total} not proven to stay within {target}"
+        return message("RANGES.open", open=unknown, total=total, dtype=target)
     if found.target == "int8":
-        return f"BOUNDED: every one of {total} has a finite bound, and so a scale without clipping"
-    return f"SAFE: {total} proven to stay within {target}"
+        return message("RANGES.bounded", total=total)
+    return message("RANGES.safe", total=total, dtype=target)
 
 
 def _heading(found: Ranges) -> Sequence[str]:
@@ -108,21 +118,20 @@ def _rows(found: Ranges, *, everything: bool) -> list[Sequence[str]]:
 
 
 def _shown_overflow(shown: OverflowInput, found: Ranges) -> list[str]:
-    limit = "" if found.largest is None else f" (largest number: {found.largest:g})"
-    where = f"node {printable(shown.node)} ({shown.op})" if shown.node else "an input"
-    lines = [
-        f"overflow of {printable(shown.tensor)}, {where}{limit}",
-        f"  in float64: {shown.value:.6g}",
-    ]
+    place = message("RANGES.input")
+    if shown.node:
+        place = message("RANGES.node", node=printable(shown.node), op=shown.op)
+    parts = [message("RANGES.in_float64", value=shown.value)]
     if shown.run_value is not None:
-        lines.append(f"  in the usual run: {shown.run_value:.6g}")
+        parts.append(message("RANGES.in_run", value=shown.run_value))
     if shown.narrow_value is not None:
-        lines.append(f"  in a run in {found.target}: {shown.narrow_value:.6g}")
-    lines += _grown(found)
-    lines.append(f"  input: {shown.recipe}")
+        parts.append(message("RANGES.in_type", dtype=found.target, value=shown.narrow_value))
+    parts += [*_grown(found), message("RANGES.recipe", recipe=shown.recipe)]
     if shown.file is not None:
-        lines.append(f"  written to {printable(shown.file)}")
-    return lines
+        parts.append(message("CONVERT.written", output=printable(shown.file)))
+    key = "RANGES.of_tensor" if found.largest is None else "RANGES.of_tensor_limit"
+    heading = message(key, tensor=printable(shown.tensor), place=place, largest=found.largest)
+    return [heading, *(f"  {each}" for each in parts)]
 
 
 def _grown(found: Ranges) -> list[str]:
@@ -133,14 +142,24 @@ def _grown(found: Ranges) -> list[str]:
     lines = []
     if origin.operand is not None and origin.operand_magnitude is not None:
         lines.append(
-            f"  grown over {counted(len(found.trail), 'node')} from {printable(origin.operand)} "
-            f"(largest {origin.operand_magnitude:.4g})"
+            message(
+                "RANGES.grown",
+                nodes=counted(len(found.trail), "node"),
+                tensor=printable(origin.operand),
+                largest=origin.operand_magnitude,
+            )
         )
     if step is not None and step.operand_magnitude:
         lines.append(
-            f"  most at {printable(step.node)} ({step.op}): {step.operand_magnitude:.4g} of "
-            f"{printable(str(step.operand))} to {step.magnitude:.4g}, "
-            f"{step.magnitude / step.operand_magnitude:.3g} times as large"
+            message(
+                "RANGES.most",
+                node=printable(step.node),
+                op=step.op,
+                tensor=printable(str(step.operand)),
+                before=step.operand_magnitude,
+                after=step.magnitude,
+                factor=step.magnitude / step.operand_magnitude,
+            )
         )
     return lines
 

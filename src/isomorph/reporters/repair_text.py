@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core import patch as edits
+from isomorph.core.messages import message
 
 if TYPE_CHECKING:
     from isomorph.core.patch import Edit
@@ -33,7 +34,8 @@ def lines(repair: Repair, *, diff: bool = False) -> Iterator[str]:
         yield from (_trade(each) for each in repair.trades)
     if repair.session is not None:
         yield ""
-        yield f"setting without {repair.session.name}: {repair.session.flags}"
+        session = repair.session
+        yield message("REPAIR.setting", flags=session.flags, name=session.name)
         yield from (f"  code   {line}" for line in repair.session.code)
     yield ""
     yield from (f"before  {_measured_text(each)}" for each in repair.proof.before)
@@ -45,9 +47,9 @@ def lines(repair: Repair, *, diff: bool = False) -> Iterator[str]:
         yield from (f"tried   {each}" for each in repair.refused)
     if repair.output is not None:
         unchanged = repair.repaired and not repair.applied and repair.session is None
-        yield f"{'a copy of the candidate, ' if unchanged else ''}written to {repair.output}"
+        yield message("REPAIR.copy" if unchanged else "REPAIR.written", output=repair.output)
     elif repair.repaired and repair.applied:
-        yield "written nowhere: name a file with --output"
+        yield message("REPAIR.unwritten")
 
 
 def _trade(trade: Trade) -> str:
@@ -58,31 +60,43 @@ def _trade(trade: Trade) -> str:
 
 def _measured_text(measured: Measured) -> str:
     errors = [each.relative_l2 for each in measured.outputs if each.relative_l2 is not None]
-    error = f", relative error {max(errors):.2g}" if any(errors) else ""
-    return f"{measured.verdict}: {measured.reason}{error} ({measured.origin})"
+    text = message("REPAIR.measured", verdict=measured.verdict, origin=measured.origin)
+    if any(errors):
+        text = message("REPAIR.measured_error", measured=text, error=max(errors))
+    if measured.verdict.exit_code:
+        # That of a good one is the headline's.
+        text = message("REPAIR.measured_reason", measured=text, reason=measured.reason)
+    return text
 
 
 def edit_words(edit: Edit) -> str:
     """One edit as a sentence."""
     match edit:
         case edits.SetAttribute(node=node, name=name, value=value):
-            return f"{node}: attribute {name} = {'(default)' if value is None else _value(value)}"
+            return message(
+                "EDIT.attribute",
+                node=node,
+                name=name,
+                value=message("EDIT.default") if value is None else _value(value),
+            )
         case edits.SetConstant(tensor=tensor, value=value):
-            return f"constant {tensor} = {_value(value)}"
+            return message("EDIT.constant", tensor=tensor, value=_value(value))
         case edits.AddConstant(name=name, value=value):
-            return f"new constant {name} = {_value(value)}"
+            return message("EDIT.new_constant", name=name, value=_value(value))
         case edits.SetQuantization(tensor=tensor, scale=scale, zero_point=zero):
-            return f"{tensor}: scale {_few(scale)}, zero point {_few(zero)}"
+            return message("EDIT.grid", tensor=tensor, scale=_few(scale), zero=_few(zero))
         case edits.SetInput(node=node, index=index, tensor=tensor):
-            return f"{node}: input {index} reads {tensor or 'nothing'}"
+            return message(
+                "EDIT.input", node=node, place=index, tensor=tensor or message("EDIT.no_tensor")
+            )
         case edits.SetOp(node=node, op=op):
-            return f"{node}: is now {op}"
+            return message("EDIT.operator", node=node, op=op)
         case edits.RemoveNode(node=node):
-            return f"{node}: removed"
+            return message("EDIT.remove", node=node)
         case edits.InsertBehind(tensor=tensor, op=op, name=name):
-            return f"new node {name} ({op}) behind {tensor}"
+            return message("EDIT.node_after", name=name, op=op, tensor=tensor)
         case edits.InsertAhead(node=node, index=index, op=op, name=name):
-            return f"new node {name} ({op}) before input {index} of {node}"
+            return message("EDIT.node_before", name=name, op=op, place=index, node=node)
         case _:
             return _other_words(edit)
 
@@ -91,22 +105,27 @@ def _other_words(edit: Edit) -> str:
     """Edits of the whole model, of branches and of precision."""
     match edit:
         case edits.SetOutputs(names=names, called=called):
-            shown = [f"{n} as {c}" for n, c in zip(names, called, strict=True)] if called else names
-            return f"outputs: {', '.join(shown)}"
+            pairs = zip(names, called, strict=True) if called else ()
+            renamed = [message("EDIT.output_as", tensor=n, name=c) for n, c in pairs]
+            return message("EDIT.outputs", names=", ".join(renamed or names))
         case edits.AddNode(name=name, op=op, outputs=outputs):
-            return f"new node {name} ({op}) makes {', '.join(filter(None, outputs))}"
+            return message("EDIT.node", name=name, op=op, outputs=", ".join(filter(None, outputs)))
         case edits.KeepFloat(node=node):
-            return f"{node}: computes in float"
+            return message("EDIT.float", node=node)
         case edits.FreeAxis(tensor=tensor, axis=axis, name=name):
-            return f"{tensor}: axis {axis} is free, as {name}"
+            return message("EDIT.free_axis", tensor=tensor, axis=axis, name=name)
         case edits.DeclareShape(tensor=tensor, shape=shape):
-            return f"{tensor}: declared as {'×'.join(map(str, shape)) or 'a scalar'}"
+            return message(
+                "EDIT.shape",
+                tensor=tensor,
+                shape="×".join(map(str, shape)) or message("EDIT.scalar"),
+            )
         case edits.SwapBodies(node=node):
-            return f"{node}: branches exchanged"
+            return message("EDIT.bodies", node=node)
         case edits.EditBody(node=node, edits=inner):
-            return f"inside {node}: {'; '.join(map(edit_words, inner))}"
+            return message("EDIT.inside", node=node, edits="; ".join(map(edit_words, inner)))
         case edits.RaiseOpset(version=version):
-            return f"the model is written for operator set {version}, which has the words for this"
+            return message("EDIT.opset", version=version)
         case _:
             return type(edit).__name__
 
@@ -117,6 +136,8 @@ def _few(numbers: Sequence[float]) -> str:
 
 
 def _value(value: Any) -> str:  # noqa: ANN401
+    if isinstance(value, float):
+        return f"{value:.6g}"
     if not isinstance(value, np.ndarray):
         return str(value)
     flat = value.reshape(-1)

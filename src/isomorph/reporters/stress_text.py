@@ -5,24 +5,40 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isomorph.core.escaping import counted, printable
+from isomorph.core.messages import message
+from isomorph.core.stress import StressFinding
 from isomorph.reporters.table import shape_text
 
 if TYPE_CHECKING:
     from isomorph.core.stress import Stress
+
+_FINDINGS = {
+    StressFinding.WITHIN: "STRESS.within",
+    StressFinding.DIFFERENT_FUNCTION: "STRESS.different",
+    StressFinding.ROUNDING_EXCEEDS_BUDGET: "STRESS.rounding",
+    StressFinding.LATENT: "STRESS.latent",
+    StressFinding.UNDECIDED: "STRESS.undecided",
+}
+_TELLING = frozenset({StressFinding.WITHIN, StressFinding.DIFFERENT_FUNCTION})
+"""Findings that say what the reason of the verdict would say again."""
 
 
 def as_text(found: Stress) -> str:
     """How far the models are apart on the input, its check, and what the search did."""
     verdict = found.report.headline
     elements = counted(found.elements, "element")
-    where = f" at output {printable(found.output)}" if found.output else ""
+    key = "STRESS.headline_output" if found.output else "STRESS.headline"
+    output = printable(found.output or "")
+    origin = printable(found.origin)
+    search = message("STRESS.search", ratio=found.start_ratio, origin=origin)
+    changed = message("STRESS.input", changed=found.changed, elements=elements)
     lines = [
-        f"{verdict}: the worst input that was found has {found.ratio:.3g} times its budget{where}",
-        f"  {found.finding}",
-        f"  {printable(found.report.reason)}",
+        message(key, verdict=verdict, ratio=found.ratio, output=output),
+        f"  {message(_FINDINGS[found.finding])}",
+        *([] if found.finding in _TELLING else [f"  {printable(found.report.reason)}"]),
         "",
-        f"  search    from {found.start_ratio:.3g} times the budget ({printable(found.origin)})",
-        f"  input     {found.changed} of {elements} neither of that sample nor zero",
+        f"  search    {search}",
+        f"  input     {changed}",
     ]
     lines += [
         f"  range     {printable(each.name)} {each.dtype} {shape_text(each.shape)}: "

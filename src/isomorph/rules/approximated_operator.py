@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import Abilities, LintedModel, Remark, Severity
+from isomorph.core.messages import message
 from isomorph.core.rule_examples import linted_model, node
 
 
@@ -47,15 +48,16 @@ class ApproximatedOperator:
             if not errors:
                 continue
             everywhere = len(errors) == able.ways
-            who = ", ".join(f"{name} (by up to {error:.0e})" for name, error in errors.items())
+            who = ", ".join(
+                message("ISO120.error", converter=name, error=error)
+                for name, error in errors.items()
+            )
             yield Remark(
                 code=self.code,
                 check=self.name,
                 severity=Severity.WARNING if everywhere else Severity.NOTE,
-                message=f"{each.native_op} with these attributes is not kept exactly by {who}",
-                advice="let isomorph convert show what it costs the outputs"
-                if everywhere
-                else "name another way with --via where the difference matters",
+                message=message("ISO120.approximated", op=each.native_op, converters=who),
+                advice=message("ISO120.everywhere_advice" if everywhere else "ISO120.advice"),
                 node=each.name,
                 source=each.source,
             )

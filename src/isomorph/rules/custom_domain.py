@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
+from isomorph.core.messages import message
 from isomorph.core.rule_examples import linted_model, node
 from isomorph.registry import operator_tables
 
@@ -39,9 +40,8 @@ class CustomDomain:
                     code=self.code,
                     check=self.name,
                     severity=Severity.ERROR if linted.to else Severity.WARNING,
-                    message=f"{each.native_op} is no standard operator ({kind})",
-                    advice="replace it by standard operators, or export without the optimizer "
-                    "that made it",
+                    message=message("ISO102.custom", op=each.native_op, kind=kind),
+                    advice=message("ISO102.custom_advice"),
                     node=each.name,
                     source=each.source,
                 )

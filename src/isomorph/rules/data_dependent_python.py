@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
+from isomorph.core.messages import message
 from isomorph.core.model import LoadFact, Source
 from isomorph.core.rule_examples import linted_model, node
 
@@ -45,8 +46,7 @@ class DataDependentPython:
                 code=self.code,
                 check=self.name,
                 severity=Severity.ERROR,
-                message=f"Python decides on values: {details}",
-                advice="use torch.cond or torch.where, or script the module: tracing keeps only "
-                "the branch that its example takes",
+                message=message("ISO107.python", details=details),
+                advice=message("ISO107.python_advice"),
                 source=source,
             )

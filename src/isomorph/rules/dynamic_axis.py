@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import Abilities, LintedModel, Remark, Severity
+from isomorph.core.messages import message
 from isomorph.core.rule_examples import linted_model, node, spec
 
 _FREE = (spec("x", shape=("batch", 4)),)
@@ -47,16 +48,16 @@ class DynamicAxis:
                 if not isinstance(size, int)
             ]
             if free:
-                reason = (
-                    "recurrent layers reach TFLite with a fixed batch alone"
-                    if recurrent
-                    else f"{', '.join(who)} fixes it at the size of the example"
-                )
                 yield Remark(
                     code=self.code,
                     check=self.name,
                     severity=Severity.WARNING,
-                    message=f"input {each.name!r} has dynamic axes ({', '.join(free)}); {reason}",
-                    advice="state the size that you deploy with: --dim AXIS=SIZE or --inputs",
+                    message=message(
+                        "ISO118.recurrent" if recurrent else "ISO118.fixed",
+                        input=each.name,
+                        axes=", ".join(free),
+                        converters=", ".join(who),
+                    ),
+                    advice=message("ISO118.advice"),
                     tensor=each.name,
                 )

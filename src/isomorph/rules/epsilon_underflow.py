@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from isomorph.core.lint import LintedModel, Remark, Severity
+from isomorph.core.messages import message
 from isomorph.core.model import Node
 from isomorph.core.rule_examples import constant, linted_model, node, spec
 
@@ -56,9 +57,8 @@ class EpsilonUnderflow:
                         code=self.code,
                         check=self.name,
                         severity=Severity.ERROR,
-                        message=f"epsilon {epsilon:g} of {each.op} is zero in {dtype}",
-                        advice=f"use one of at least {np.finfo(dtype).tiny:.0e}, or keep the node "
-                        "in float32",
+                        message=message("ISO104.zero", epsilon=epsilon, op=each.op, dtype=dtype),
+                        advice=message("ISO104.zero_advice", least=float(np.finfo(dtype).tiny)),
                         node=each.name,
                         source=each.source,
                     )

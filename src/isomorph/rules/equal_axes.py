@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
+from isomorph.core.messages import message
 from isomorph.core.model import Dimension
 from isomorph.core.rule_examples import linted_model, node, spec
 
@@ -60,9 +61,8 @@ class EqualAxes:
                     code=self.code,
                     check=self.name,
                     severity=Severity.WARNING,
-                    message=f"input {each.name!r} has as many channels as rows or columns "
-                    f"({_shape_text(each.shape)}): its layout cannot be derived from its shape",
-                    advice="check the converted model with --layout stated, or with real inputs",
+                    message=message("ISO113.input", input=each.name, shape=_shape_text(each.shape)),
+                    advice=message("ISO113.input_advice"),
                     tensor=each.name,
                 )
         yield from self._inside(linted)
@@ -83,10 +83,14 @@ class EqualAxes:
                 code=self.code,
                 check=self.name,
                 severity=Severity.WARNING,
-                message=f"{len(found)} nodes work along an axis of a tensor with equal ones, first "
-                f"{first.op} of {tensor.name!r} ({_shape_text(tensor.shape)})",
-                advice="convert with isomorph convert, which proves each hop, or choose sizes "
-                "that differ",
+                message=message(
+                    "ISO113.inside",
+                    count=len(found),
+                    op=first.op,
+                    tensor=tensor.name,
+                    shape=_shape_text(tensor.shape),
+                ),
+                advice=message("ISO113.inside_advice"),
                 node=first.name,
                 tensor=tensor.name,
                 source=first.source,

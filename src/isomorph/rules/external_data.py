@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
+from isomorph.core.messages import message
 from isomorph.core.model import LoadFact
 from isomorph.core.rule_examples import linted_model, node
 
@@ -46,5 +47,5 @@ class ExternalData:
                     check=self.name,
                     severity=severity,
                     message=linted.model.load_facts[fact],
-                    advice="keep the files together, whole, in one folder",
+                    advice=message("ISO117.advice"),
                 )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from isomorph.core.lint import LintedModel, Remark, Severity
+from isomorph.core.messages import message
 from isomorph.core.rule_examples import constant, linted_model, node, spec
 
 _MOST = float(np.finfo(np.float16).max)
@@ -55,26 +56,24 @@ class Float16Overflow:
             return
         for stored in linted.model.graph.constants.values():
             if stored.dtype in {"float32", "float64"} and _beyond(stored.values or ()):
-                yield self._remark(f"constant {stored.name!r} is infinite in float16", stored.name)
+                yield self._remark(message("ISO110.constant", constant=stored.name), stored.name)
         for each in linted.nodes:
             wide = [name for name, value in each.attributes.items() if _beyond((value,))]
             floats = linted.dtype(each.outputs[0]) in {"float32", "float64"}
             if wide and floats and each.op in {"Clip", "Pad", "LeakyRelu", "Mul", "Add"}:
                 yield self._remark(
-                    f"{', '.join(wide)} of {each.op} is infinite in float16", None, each.name
+                    message("ISO110.attribute", names=", ".join(wide), op=each.op), None, each.name
                 )
             if each.op == "ReduceSum" and _summed(linted, each.inputs[0], each.outputs[0]) > _MOST:
-                yield self._remark(
-                    f"{each.op} adds more elements than float16 counts up to", None, each.name
-                )
+                yield self._remark(message("ISO110.sum", op=each.op), None, each.name)
 
-    def _remark(self, message: str, tensor: str | None, node_name: str | None = None) -> Remark:
+    def _remark(self, text: str, tensor: str | None, node_name: str | None = None) -> Remark:
         return Remark(
             code=self.code,
             check=self.name,
             severity=Severity.ERROR if tensor is not None else Severity.WARNING,
-            message=message,
-            advice="use a mask within ±65504, or keep this part in float32",
+            message=text,
+            advice=message("ISO110.advice"),
             node=node_name,
             tensor=tensor,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
+from isomorph.core.messages import message
 from isomorph.core.rule_examples import constant, linted_model, node, spec
 
 _FREE = (spec("x", shape=("batch", 3, 4)),)
@@ -63,10 +64,8 @@ class FrozenAxis:
                     code=self.code,
                     check=self.name,
                     severity=Severity.WARNING,
-                    message=f"{each.op} to {'×'.join(map(str, shape))} leaves no axis free, "
-                    "although its input has a dynamic one",
-                    advice="export with dynamic axes declared, or write -1 for the batch; "
-                    "isomorph check --dims tries other sizes",
+                    message=message("ISO106.frozen", op=each.op, shape="×".join(map(str, shape))),
+                    advice=message("ISO106.frozen_advice"),
                     node=each.name,
                     source=each.source,
                 )

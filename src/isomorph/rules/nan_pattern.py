@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from isomorph.core.limits import SIGN_STEPS
 from isomorph.core.lint import LintedModel, Remark, Severity
+from isomorph.core.messages import message
 from isomorph.core.model import Node
 from isomorph.core.rule_examples import constant, linted_model, node
 
@@ -58,9 +59,12 @@ class NanPattern:
                 code=self.code,
                 check=self.name,
                 severity=Severity.NOTE,
-                message=f"{each.op} of {operand!r}, which nothing keeps "
-                + ("from being negative" if each.op == "Sqrt" else "away from zero"),
-                advice="add an epsilon, or clip before it",
+                message=message(
+                    "ISO112.negative" if each.op == "Sqrt" else "ISO112.zero",
+                    op=each.op,
+                    operand=operand,
+                ),
+                advice=message("ISO112.advice"),
                 node=each.name,
                 source=each.source,
             )

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
+from isomorph.core.messages import message
 from isomorph.core.model import Node
 from isomorph.core.rule_examples import linted_model, node, spec
 
@@ -36,10 +37,12 @@ class NodeNames:
                 code=self.code,
                 check=self.name,
                 severity=Severity.NOTE,
-                message=("1 node has" if len(unnamed) == 1 else f"{len(unnamed)} nodes have")
-                + " no name of their own, or share one: "
-                + ", ".join(f"{count} {op}" for op, count in most),
-                advice="name them when exporting; reports call them by operator and output",
+                message=message(
+                    "ISO114.unnamed_one" if len(unnamed) == 1 else "ISO114.unnamed",
+                    count=len(unnamed),
+                    kinds=", ".join(f"{count} {op}" for op, count in most),
+                ),
+                advice=message("ISO114.unnamed_advice"),
                 node=unnamed[0].name,
             )
         if linted.to in {"tensorflow", "tflite"}:
@@ -49,8 +52,8 @@ class NodeNames:
                         code=self.code,
                         check=self.name,
                         severity=Severity.WARNING,
-                        message=f"the name of input {each.name!r} begins with an underscore",
-                        advice="give it another name: TensorFlow's signatures have none like that",
+                        message=message("ISO114.underscore", input=each.name),
+                        advice=message("ISO114.underscore_advice"),
                         tensor=each.name,
                     )
 

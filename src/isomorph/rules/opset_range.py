@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import Abilities, LintedModel, Remark, Severity
+from isomorph.core.messages import message
 from isomorph.core.rule_examples import linted_model, node
 
 _RANGE = Abilities(opsets=(7, 21))
@@ -34,7 +35,11 @@ class OpsetRange:
             code=self.code,
             check=self.name,
             severity=Severity.WARNING if old else Severity.ERROR,
-            message=f"opset {opset} is {'older' if old else 'newer'} than the runtime's "
-            f"{limits[0]} to {limits[1]}",
-            advice=f"isomorph convert MODEL OTHER.onnx --opset {limits[0] if old else limits[1]}",
+            message=message(
+                "ISO103.old" if old else "ISO103.new",
+                opset=opset,
+                first=limits[0],
+                last=limits[1],
+            ),
+            advice=message("ISO103.advice", opset=limits[0] if old else limits[1]),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
+from isomorph.core.messages import message
 from isomorph.core.model import Quantization
 from isomorph.core.rule_examples import constant, linted_model, node
 
@@ -59,8 +60,8 @@ class QuantizationScheme:
                     code=self.code,
                     check=self.name,
                     severity=Severity.ERROR,
-                    message=f"{one.tensor!r}: TFLite has no {trouble}",
-                    advice="quantize for the target: convert the float model with --quantize int8",
+                    message=message(trouble, tensor=one.tensor),
+                    advice=message("ISO111.advice"),
                     tensor=one.tensor,
                 )
 
@@ -70,11 +71,11 @@ def _trouble(one: Quantization, *, weight: bool) -> str | None:
     if one.dtype == "int32":
         return None
     if weight and one.dtype == "uint8":
-        return "uint8 weights beside float models' int8 ones"
+        return "ISO111.uint8"
     if weight and any(one.zero_point):
-        return "asymmetric weights"
+        return "ISO111.weights"
     if not weight and len(one.scale) > 1:
-        return "activations quantized channel by channel"
+        return "ISO111.channels"
     if one.dtype in {"int16", "uint16"} and any(one.zero_point):
-        return "asymmetric 16-bit activations"
+        return "ISO111.int16"
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
+from isomorph.core.messages import message
 from isomorph.core.ops import RANDOM
 from isomorph.core.rule_examples import linted_model, node
 
@@ -25,8 +26,8 @@ class RandomOperator:
                     code=self.code,
                     check=self.name,
                     severity=Severity.WARNING,
-                    message=f"{each.op} draws random numbers; no two runtimes draw the same",
-                    advice="make the noise an input of the model",
+                    message=message("ISO109.random", op=each.op),
+                    advice=message("ISO109.random_advice"),
                     node=each.name,
                     source=each.source,
                 )

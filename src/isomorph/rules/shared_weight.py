@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
+from isomorph.core.messages import message
 from isomorph.core.rule_examples import constant, linted_model, node
 
 _FEW = 16
@@ -55,8 +56,10 @@ class SharedWeight:
                     code=self.code,
                     check=self.name,
                     severity=Severity.NOTE,
-                    message=f"weight {name!r} is read by {len(who)} nodes: {', '.join(who[:3])}",
-                    advice="see that the converted file holds it once; quantized, it has one scale",
+                    message=message(
+                        "ISO115.shared", count=len(who), weight=name, nodes=", ".join(who[:3])
+                    ),
+                    advice=message("ISO115.shared_advice"),
                     node=who[0],
                     tensor=name,
                 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
+from isomorph.core.messages import message
 from isomorph.core.rule_examples import constant, linted_model, node
 
 LEAST = 1024
@@ -54,7 +55,6 @@ class SmallWeights:
                 code=self.code,
                 check=self.name,
                 severity=Severity.WARNING,
-                message=f"no weight has {LEAST} elements (the largest has {max(sizes)}): dynamic "
-                "range quantization will quantize nothing",
-                advice="use --quantize int8 with samples, or leave it in float",
+                message=message("ISO119.small", least=LEAST, largest=max(sizes)),
+                advice=message("ISO119.small_advice"),
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
+from isomorph.core.messages import message
 from isomorph.core.ranges import RangeStatus
 from isomorph.core.rule_examples import bounded, linted_model, node
 
@@ -38,16 +39,17 @@ class TensorRangeRule:
             low, high = (
                 (each.measured_lower, each.measured_upper) if reached else (each.lower, each.upper)
             )
-            verb = "reaches" if reached else "is only bounded by"
             yield Remark(
                 code=self.code,
                 check=self.name,
                 severity=Severity.ERROR if reached else Severity.WARNING,
-                message=f"tensor {each.name!r} {verb} {low:.4g} … {high:.4g}",
-                advice="keep its node in float32, or scale what it adds up; isomorph ranges has "
-                "the input"
-                if reached
-                else "narrow the ranges, or keep its node in float32",
+                message=message(
+                    "ISO121.reached" if reached else "ISO121.bounded",
+                    tensor=each.name,
+                    low=low,
+                    high=high,
+                ),
+                advice=message("ISO121.reached_advice" if reached else "ISO121.bounded_advice"),
                 node=each.node,
                 tensor=each.name,
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
+from isomorph.core.messages import message
 from isomorph.core.model import LoadFact, Node
 from isomorph.core.rule_examples import constant, linted_model, node
 
@@ -39,17 +40,17 @@ class TrainingMode:
         for each in linted.nodes:
             if each.op in _AFFECTED and _trains(linted, each):
                 found = True
-                yield self._remark(f"{each.op} is in training mode", each)
+                yield self._remark(message("ISO108.node", op=each.op), each)
         if not found and LoadFact.TRAINING_MODE in linted.model.load_facts:
-            yield self._remark("the module is in training mode", None)
+            yield self._remark(message("ISO108.module"), None)
 
-    def _remark(self, message: str, each: Node | None) -> Remark:
+    def _remark(self, text: str, each: Node | None) -> Remark:
         return Remark(
             code=self.code,
             check=self.name,
             severity=Severity.ERROR,
-            message=message,
-            advice="call model.eval() before exporting",
+            message=text,
+            advice=message("ISO108.advice"),
             node=each.name if each is not None else None,
             source=each.source if each is not None else None,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import Abilities, LintedModel, Remark, Severity
+from isomorph.core.messages import message
 from isomorph.core.rule_examples import linted_model, node
 
 
@@ -45,9 +46,10 @@ class UnsupportedOperator:
                     code=self.code,
                     check=self.name,
                     severity=Severity.WARNING,
-                    message=f"{each.native_op} alone, with these attributes, was refused "
-                    f"by {', '.join(refused)}",
-                    advice="see with isomorph convert whether it goes through in this model",
+                    message=message(
+                        "ISO101.refused", op=each.native_op, converters=", ".join(refused)
+                    ),
+                    advice=message("ISO101.refused_advice"),
                     node=each.name,
                     source=each.source,
                 )
@@ -59,11 +61,12 @@ class UnsupportedOperator:
                 code=self.code,
                 check=self.name,
                 severity=Severity.ERROR if hopeless else Severity.WARNING,
-                message=f"{each.native_op} cannot be converted by {who}"
-                + ("; there is no other way" if hopeless else "; another way may take it"),
-                advice="express it by operators that the target has"
-                if hopeless
-                else "let isomorph convert choose the way, or name another with --via",
+                message=message(
+                    "ISO101.hopeless" if hopeless else "ISO101.lacking",
+                    op=each.native_op,
+                    converters=who,
+                ),
+                advice=message("ISO101.hopeless_advice" if hopeless else "ISO101.lacking_advice"),
                 node=each.name,
                 source=each.source,
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import Abilities, LintedModel, Remark, Severity
+from isomorph.core.messages import message
 from isomorph.core.rule_examples import constant, linted_model, node, spec
 
 _FLOATS = Abilities(types=frozenset({"float32", "int32", "int64", "bool"}))
@@ -56,8 +57,8 @@ class UnsupportedType:
             if become is not None:
                 yield self._remark(
                     Severity.WARNING,
-                    f"input {each.name!r} is {each.dtype}, and becomes {become}",
-                    "feed the converted model with that type, and values that fit it",
+                    message("ISO105.input", input=each.name, dtype=each.dtype, now=become),
+                    message("ISO105.input_advice"),
                     tensor=each.name,
                 )
         moving = linted.moving
@@ -70,9 +71,13 @@ class UnsupportedType:
             seen.add(dtype)
             yield self._remark(
                 Severity.ERROR,
-                f"{linted.to or linted.model.framework} does not compute with {dtype}, "
-                f"first at {tensor.name!r}",
-                "cast it to a type that the target has before converting",
+                message(
+                    "ISO105.target",
+                    target=linted.to or linted.model.framework,
+                    dtype=dtype,
+                    tensor=tensor.name,
+                ),
+                message("ISO105.target_advice"),
                 tensor=tensor.name,
             )
         yield from self._kernels(linted)
@@ -86,18 +91,18 @@ class UnsupportedType:
                     code=self.code,
                     check=self.name,
                     severity=Severity.ERROR,
-                    message=f"the runtime has no kernel of {each.native_op} for {dtype}",
-                    advice=f"it has: {', '.join(known)}; cast before the node",
+                    message=message("ISO105.kernel", op=each.native_op, dtype=dtype),
+                    advice=message("ISO105.kernel_advice", dtypes=", ".join(known)),
                     node=each.name,
                     source=each.source,
                 )
 
-    def _remark(self, severity: Severity, message: str, advice: str, tensor: str) -> Remark:
+    def _remark(self, severity: Severity, text: str, advice: str, tensor: str) -> Remark:
         return Remark(
             code=self.code,
             check=self.name,
             severity=severity,
-            message=message,
+            message=text,
             advice=advice,
             tensor=tensor,
         )

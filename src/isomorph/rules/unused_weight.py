@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
+from isomorph.core.messages import message
 from isomorph.core.rule_examples import constant, linted_model, node
 
 
@@ -30,7 +31,9 @@ class UnusedWeight:
                     code=self.code,
                     check=self.name,
                     severity=Severity.NOTE,
-                    message=f"weight {name!r} ({'×'.join(map(str, stored.shape))}) is never read",
-                    advice="see whether a layer was lost in an earlier export",
+                    message=message(
+                        "ISO116.unread", weight=name, shape="×".join(map(str, stored.shape))
+                    ),
+                    advice=message("ISO116.unread_advice"),
                     tensor=name,
                 )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from isomorph.core.error_of import error_of
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.reporters.html import page_data
 from isomorph.reporters.json import as_json
@@ -42,7 +43,7 @@ class ReportStore:
 
     def __post_init__(self) -> None:
         if not self.root.exists():
-            raise UsageError("FILE_NOT_FOUND", "there is no such file:", file=str(self.root))
+            raise error_of(UsageError, "FILE_NOT_FOUND.reports", file=str(self.root))
         if self.root.is_file():
             read_report(self.root)  # an unreadable report fails here, not in the browser
 

@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from isomorph.core.error_of import error_of
 from isomorph.core.errors import UsageError
 from isomorph.core.lazy import require
 
@@ -40,10 +41,7 @@ def _listening(port: int) -> socket.socket:
         listener.listen()  # connections made before the server is ready wait in the queue
     except OSError as error:
         listener.close()
-        raise UsageError(
-            "PORT_IN_USE",
-            f"port {port} cannot be used",
-            why=str(error.strerror),
-            fix="name another with --port, or none for a free one",
+        raise error_of(
+            UsageError, "PORT_IN_USE.listen", port=port, error=str(error.strerror)
         ) from error
     return listener

@@ -109,6 +109,7 @@ def to_data(error: IsomorphError) -> dict[str, Any]:
     # A subclass of another package is sent as the nearest class that both sides know.
     kind = next(name for name in (c.__name__ for c in type(error).__mro__) if name in _known())
     data: dict[str, Any] = {name: getattr(error, name) for name in _FIELDS}
+    data["what"] = error.phrase
     data |= {"class": kind, "notes": list(getattr(error, "__notes__", ()))}
     if isinstance(error, MissingDependencyError):
         data["missing"] = [error.package, error.extra, error.needed_for]

@@ -23,11 +23,11 @@ _EXACT = (
     (b"\xff\xd8\xff", "a JPEG image"),
     (b"\x7fELF", "a program or shared library"),
     (b"SQLite format 3\0", "an SQLite database"),
-    (b"7z\xbc\xaf\x27\x1c", "a 7z archive: unpack it first"),
-    (b"\x1f\x8b", "a gzip file: unpack it first"),
-    (b"\xfd7zXZ\0", "an xz file: unpack it first"),
-    (b"BZh", "a bzip2 file: unpack it first"),
-    (b"\x28\xb5\x2f\xfd", "a Zstandard file: unpack it first"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive, to be unpacked first"),
+    (b"\x1f\x8b", "a gzip file, to be unpacked first"),
+    (b"\xfd7zXZ\0", "an xz file, to be unpacked first"),
+    (b"BZh", "a bzip2 file, to be unpacked first"),
+    (b"\x28\xb5\x2f\xfd", "a Zstandard file, to be unpacked first"),
 )
 
 
@@ -39,12 +39,13 @@ class Verdict:
     what: str
     why: str | None = None
     fix: str | None = None
+    other: bool = False
+    """Whether it is known to be something else than a model."""
 
     def error(self, path: Path) -> UnreadableModelError:
         """As the error to raise."""
-        return UnreadableModelError(
-            self.code, self.what, file=str(path), why=self.why, fix=self.fix
-        )
+        what = f"{self.what}, not a model:" if self.other else f"{self.what}:"
+        return UnreadableModelError(self.code, what, file=str(path), why=self.why, fix=self.fix)
 
 
 def not_a_model(head: bytes) -> Verdict | None:
@@ -59,14 +60,14 @@ def not_a_model(head: bytes) -> Verdict | None:
     if (markup := _markup(head)) is not None:
         if _OPENVINO.search(head[:1024]):
             return None  # the network of an OpenVINO model
-        return _wrong(f"this is {markup}", "a web server may have sent it instead of the model")
+        return _other(markup, "a web server may have sent it instead of the model")
     for magic, kind in _EXACT:
         if head.startswith(magic):
-            return _wrong(f"this is {kind}")
+            return _other(kind)
     if head[257:262] == b"ustar":
-        return _wrong("this is a tar archive: unpack it first")
+        return _other("a tar archive", fix="unpack it first")
     if head.startswith(NPY):
-        return _wrong("this is one NumPy array", "arrays can be inputs or recorded outputs")
+        return _other("one NumPy array", "arrays can be inputs or recorded outputs")
     return None
 
 
@@ -92,16 +93,20 @@ def unclaimed(path: Path, head: bytes) -> Verdict:
     if head.startswith(ZIP):
         return _unclaimed_zip(path)
     if is_safetensors(head):
-        return _wrong(
-            "this is a safetensors file",
+        return _other(
+            "a safetensors file",
             "it holds weights without a graph",
             "give the model as package.module:factory, and this file with --state",
         )
     if head.lstrip()[:1] in (b"{", b"["):
-        return _wrong("this is JSON")
+        return _other("JSON")
     if _is_text(head):
-        return _wrong("this is plain text")
-    return _wrong("no framework recognizes its first bytes", f"they are {head[:8].hex(' ')}")
+        return _other("plain text")
+    return Verdict(
+        "NOT_A_MODEL",
+        "no framework recognizes this file",
+        f"its first bytes are {head[:8].hex(' ')}",
+    )
 
 
 def unsupported(what: str, framework: str) -> Verdict:
@@ -120,8 +125,10 @@ def _unclaimed_zip(path: Path) -> Verdict:
     if "config.json" in names and any(name.endswith(".h5") for name in names):
         return unsupported("a Keras model", "tensorflow")
     if _all_arrays(names):
-        return _wrong("this is an .npz of arrays", "arrays can be inputs or recorded outputs")
-    return _wrong("this is a zip archive, and no framework recognizes what is in it")
+        return _other("an .npz of arrays", "arrays can be inputs or recorded outputs")
+    return Verdict(
+        "NOT_A_MODEL", "this is a zip archive, and no framework recognizes what is in it"
+    )
 
 
 def holds_arrays(path: Path, head: bytes) -> bool:
@@ -144,8 +151,9 @@ def is_safetensors(head: bytes) -> bool:
     return len(head) >= 10 and head[8:9] == b"{" and not _is_text(head[:8])
 
 
-def _wrong(what: str, why: str | None = None, fix: str | None = None) -> Verdict:
-    return Verdict("NOT_A_MODEL", what, why, fix)
+def _other(kind: str, why: str | None = None, fix: str | None = None) -> Verdict:
+    """Something that is known and is no model."""
+    return Verdict("NOT_A_MODEL", f"this is {kind}", why, fix, other=True)
 
 
 def _is_text(head: bytes) -> bool:

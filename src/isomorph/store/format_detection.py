@@ -147,10 +147,9 @@ def _check_zip(path: Path) -> None:
     except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError) as error:
         raise UnreadableModelError(
             "MODEL_TRUNCATED",
-            "the zip archive is cut off or damaged",
+            "the zip archive is cut off or damaged:",
             file=str(path),
-            where=f"after {path.stat().st_size} bytes",
-            why=str(error),
+            why=f"{error}; the file has {path.stat().st_size} bytes",
             fix="export or download it again",
         ) from error
 

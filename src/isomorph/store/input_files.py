@@ -72,7 +72,7 @@ def _reader(path: Path, head: bytes) -> Callable[[Path], Mapping[str, Array]]:
     if head.lstrip().startswith(b"{") and path.suffix == ".json":
         return reported_inputs
     verdict = file_signatures.not_a_model(head)
-    raise _unreadable(path, verdict.what if verdict else "its first bytes are of none of these")
+    raise _unreadable(path, verdict.what if verdict else "it is none of the formats below")
 
 
 def _read_npy(path: Path) -> dict[str, Array]:
@@ -95,7 +95,7 @@ def _read_npz(path: Path) -> dict[str, Array]:
 def _unreadable(path: Path, why: str) -> UsageError:
     return UsageError(
         "INPUTS_UNREADABLE",
-        "the arrays cannot be read",
+        "no arrays can be read from this file:",
         file=str(path),
         why=why,
         fix="give arrays as .npz (numpy.savez), .npy or .safetensors",

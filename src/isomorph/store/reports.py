@@ -91,7 +91,7 @@ def _unreadable(
 ) -> UsageError:
     return UsageError(
         "REPORT_UNREADABLE",
-        "this is no report that can be read",
+        "this is not a report that can be read:",
         file=str(path),
         why=why,
         fix=fix,

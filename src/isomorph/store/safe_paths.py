@@ -82,5 +82,23 @@ def _unreachable(
     why = problem.strerror if isinstance(problem, OSError) else str(problem)
     if code == "FILE_NOT_FOUND" and number == errno.ENOENT:
         why = None  # the system's words for the same
-    fix = "a factory is named by its module, as in package.module:factory"
-    return error(code, what, file=str(path), why=why, fix=fix if ".py:" in path.name else None)
+    fix = _similar(path) if code == "FILE_NOT_FOUND" else None
+    if ".py:" in path.name:
+        fix = "a factory is named by its module, as in package.module:factory"
+    return error(code, what, file=str(path), why=why, fix=fix)
+
+
+_NEAR = 0.8
+"""How alike two names of files are, of 1, that one may be a slip of the other."""
+
+
+def _similar(path: Path) -> str | None:
+    """The file in the same folder whose name is nearest; None where none is near."""
+    import difflib
+
+    try:
+        names = [each.name for each in path.parent.iterdir()]
+    except OSError:
+        return None
+    near = difflib.get_close_matches(path.name, names, n=1, cutoff=_NEAR)
+    return f"did you mean {path.with_name(near[0])}?" if near else None

@@ -16,7 +16,7 @@ def check_target(output: Path | None, *sources: str | Path | None) -> None:
     refuse_link(output)
     refuse_overwriting(output, *sources)
     if output.exists() and not output.is_file():
-        raise UsageError("OUTPUT_NOT_A_FILE", "the output path is no file:", file=str(output))
+        raise UsageError("OUTPUT_NOT_A_FILE", "the output path is not a file:", file=str(output))
     if not output.parent.is_dir():
         raise UsageError(
             "OUTPUT_NO_FOLDER",

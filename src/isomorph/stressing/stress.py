@@ -14,7 +14,7 @@ from isomorph.core.coverage import InputKind
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import noted_limits
-from isomorph.core.report import Skipped
+from isomorph.core.not_done import beyond
 from isomorph.core.search_limits import MINIMIZING_TRIALS, STRESS_BUDGETS, STRESS_STARTS
 from isomorph.core.stated_numbers import KEPT_RATIO
 from isomorph.core.stress import Stress, StressFinding
@@ -51,7 +51,7 @@ class StressSearch:
         """The worst input that was found, and the check on it."""
         with noted_limits() as noted:
             found = self._stress()
-        skipped = tuple(Skipped(what=each.left_out, why=each.why) for each in noted)
+        skipped = tuple(map(beyond, noted))
         return replace(found, skipped=skipped)
 
     def _stress(self) -> Stress:

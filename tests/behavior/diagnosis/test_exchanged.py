@@ -59,7 +59,7 @@ def test_two_inputs_in_each_others_place(tmp_path, network, right, wrong):
     report = isomorph.check(reference, candidate, inputs=inputs, in_process=True)
     first = report.findings[0]
     assert (report.verdict, first.node, first.cause) == ("divergent", "it", "layout")
-    assert "exchanged" in first.summary
+    assert "swapped" in first.summary
     assert first.status == "confirmed"
 
 

@@ -42,7 +42,7 @@ def test_a_word_of_a_newer_operator_set_raises_the_model(tmp_path, before, word,
     assert repair.repaired, (repair.reason, repair.refused)
     assert opset_of(output) == after
     [only] = repair.applied
-    assert only.patch.summary.endswith(f"raised from operator set {before} to {after}")
+    assert only.patch.summary.endswith(f"raises the model from operator set {before} to {after})")
     assert only.patch.edits[-1] == edits.RaiseOpset(version=after)
 
 

@@ -66,7 +66,7 @@ def test_a_wrong_fusion_is_named_and_undone(tmp_path, build, tensor):
     report = check(tmp_path, build(joined=False), build(joined=True), inputs={"x": X})
     first = report.findings[0]
     assert (first.cause, first.tensors[0]) == ("fusion", tensor)
-    assert "is made by the reference's" in first.fix, "what is advised was tried"
+    assert "with the reference's" in first.fix, "what is advised was tried"
     paths = tmp_path / "reference.onnx", tmp_path / "candidate.onnx"
     repair = api.fix(*paths, output=tmp_path / "f.onnx", inputs={"x": X}, in_process=True)
     assert repair.repaired

@@ -52,7 +52,7 @@ def repaired(tmp_path, reference, clean, edit):
         (stored("kernel", lambda k: k[[1, 0, 3, 2]]), "constant 'kernel'"),
         (stored("kernel", lambda k: k.transpose(0, 2, 1, 3)), "constant 'kernel'"),
         (stored("dense", lambda w: w.astype(np.float16)), "constant 'dense'"),
-        (inputs(5, 0, 1, None), "bias connected"),
+        (inputs(5, 0, 1, None), "as the bias of"),
     ],
     ids=["activation", "dilation", "alpha", "operands", "resize", "channels", "turned", "half",
          "no_bias"],
@@ -68,8 +68,8 @@ def test_the_repaired_file_is_the_unbroken_one(tmp_path, edit, expected):
     [
         (stored("kernel", lambda k: k[::-1]), "constant 'kernel'"),
         (stored("bias", np.zeros_like), "constant 'bias'"),
-        (grid("kernel", scale=1.5), "grid of 'kernel'"),
-        (grid("held", scale=0.4), "grid of 'held'"),
+        (grid("kernel", scale=1.5), "quantize 'kernel' with"),
+        (grid("held", scale=0.4), "quantize 'held' with"),
     ],
     ids=["channels", "bias", "weight_scale", "data_scale"],
 )
@@ -130,8 +130,8 @@ def test_where_nothing_is_quantized_nothing_is_kept_in_float(tmp_path):
 @pytest.mark.parametrize(
     ("edit", "expected"),
     [
-        (faulty.operator(0, "RELU6"), "replaced by HardSwish"),
-        (faulty.operator(1, "MAXIMUM"), "replaced by SquaredDifference"),
+        (faulty.operator(0, "RELU6"), "with HardSwish"),
+        (faulty.operator(1, "MAXIMUM"), "with SquaredDifference"),
     ],
     ids=["spelled_out", "of_two"],
 )

@@ -20,7 +20,7 @@ def differing(report):
 
 
 def skipped(report):
-    return [each for each in report.skipped if each.what == "constants"]
+    return [each for each in report.skipped if each.what == "constants that differ"]
 
 
 def side_by_side(count, factor):

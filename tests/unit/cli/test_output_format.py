@@ -40,4 +40,4 @@ def test_a_format_of_other_commands_is_refused(stated, output, fix):
     with pytest.raises(UsageError) as caught:
         format_of(stated, None if output is None else Path(output), ("terminal", "json"))
     assert caught.value.code == "UNKNOWN_FORMAT"
-    assert (caught.value.why, caught.value.fix) == ("one of: terminal, json", fix)
+    assert (caught.value.why, caught.value.fix) == ("it writes: terminal, json", fix)

@@ -73,8 +73,8 @@ def test_words_become_arguments(words, found):
         (["m", "-x"], "there is no option -x"),
         (["m", "--seed"], "option --seed needs a value"),
         (["m", "--seed", "one"], "--seed 'one' is not an integer"),
-        (["m", "--seed", "-1"], "--seed '-1' is not at least 0 and at most 9"),
-        (["m", "--seed", "10"], "--seed '10' is not at least 0 and at most 9"),
+        (["m", "--seed", "-1"], "--seed '-1' is not between 0 and 9"),
+        (["m", "--seed", "10"], "--seed '10' is not between 0 and 9"),
         (["m", "--budget", "x"], "--budget 'x' is not a number"),
         (["m", "--strict=yes"], "option --strict takes no value"),
         (["m", "--help=1"], "option --help takes no value"),
@@ -85,13 +85,13 @@ def test_wrong_words_are_named(words, message):
     with pytest.raises(UsageError) as raised:
         read(*words)
     assert raised.value.sentence == message
-    assert raised.value.fix == "isomorph example --help"
+    assert "isomorph example --help" in raised.value.fix
 
 
 def test_a_similar_option_is_named():
     with pytest.raises(UsageError) as raised:
         read("m", "--sed", "1")
-    assert raised.value.why == "similar: --seed"
+    assert raised.value.fix == "did you mean --seed? isomorph example --help lists all"
 
 
 @pytest.mark.parametrize("word", ["-h", "--help"])

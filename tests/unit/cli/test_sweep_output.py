@@ -61,8 +61,8 @@ def test_rows_are_written_beside_what_is_shown(tmp_path):
 
 
 def test_mistakes_are_found_before_any_cell_runs():
-    with pytest.raises(UsageError, match="no known ending") as raised:
+    with pytest.raises(UsageError, match="an ending that is not known") as raised:
         check_export(Path("all.xlsx"))
-    assert ".parquet" in raised.value.why
+    assert ".parquet" in raised.value.fix
     with pytest.raises(UsageError, match="no file is named"):
         check_page("html", None)

@@ -16,5 +16,5 @@ def test_one_of_the_known_values():
 def test_a_number_of_threads():
     assert (thread_count(""), thread_count("3")) == (None, 3)
     for word in ("0", "-1", "many", "²"):
-        with pytest.raises(UsageError, match="positive number"):
+        with pytest.raises(UsageError, match="not a whole number"):
             thread_count(word)

@@ -200,7 +200,7 @@ def explained(report, code="GUILTY_NODE"):
     assert "saturate at 16 bits" in found.summary
     experiment = next(each for each in found.experiments if "saturate" in each.question)
     assert experiment.agrees
-    assert "lands on the run" in experiment.predicts
+    assert "matches the run" in experiment.predicts
     assert "7 bits" in found.fix
     assert any("16 bits" in each for each in found.evidence["known_issues"])
     return True
@@ -308,7 +308,7 @@ def test_weights_that_saturate_are_stored_unsigned(tmp_path, monkeypatch):
     repair = isomorph.fix(*pair, output=tmp_path / "fixed.onnx", inputs=given, in_process=True)
     assert repair.repaired, repair.reason
     (applied,) = repair.applied
-    assert applied.patch.summary.startswith("store signed weights unsigned")
+    assert applied.patch.summary.startswith("store signed weights as unsigned")
     same = isomorph.check(pair[1], tmp_path / "fixed.onnx", inputs=given, in_process=True)
     (output,) = same.outputs
     assert output.rounding.distance.differing == 0  # what it means did not change by a bit

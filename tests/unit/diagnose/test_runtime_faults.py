@@ -1,9 +1,9 @@
 """Many nodes that one setting restores are one finding."""
 
+from isomorph.core.experiments import experiment
 from isomorph.core.fault_context import Diagnosis
 from isomorph.core.report import Finding
 from isomorph.diagnose.diagnose import DiagnosedFinding
-from isomorph.diagnose.experiments import restore_experiment
 from isomorph.diagnose.runtime_faults import merged_findings
 
 
@@ -18,7 +18,7 @@ def finding(node, fix, *, right):
         node=node,
         nodes=(node,),
         tensors=(f"{node}:0",),
-        experiments=(restore_experiment("?", "another setting", of="the run", right=right),),
+        experiments=(experiment("precision.run", agrees=right, switch="another setting"),),
         fix=fix,
         share=0.1,
     )

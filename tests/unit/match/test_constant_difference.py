@@ -75,7 +75,7 @@ def test_the_text_counts_what_is_wrong():
     made = difference()
     assert (made.count, made.text) == (2, "2 of 4 elements, off by 25%")
     assert replace(made, missing_rows=3).text == "3 rows are missing"
-    assert replace(made, shown=()).text == "its stored numbers are others"
+    assert replace(made, shown=()).text == "its stored numbers differ"
 
 
 def test_the_wrong_places_are_shown_with_the_right_and_the_wrong_value():

@@ -56,7 +56,7 @@ def test_a_failure_is_shown_with_its_message_and_what_was_tried():
     assert "[CONVERTER_FAILED] it failed" in text
     assert "x" * 320 + "…" in text
     assert "log     … b" in text
-    assert "fixed batch, to no avail" in text
+    assert "fixed batch; none of them helped" in text
     assert "nothing was written" in text
 
 

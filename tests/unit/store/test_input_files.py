@@ -127,7 +127,7 @@ def npy_bytes(shape, data=b""):
         ("a.npy", b"\x93NUMPY\x01\x00\x10\x00not a header at all", "no array"),
         ("a.npy", b"\x93NUMPY\x09\x00", "version"),
         ("a.npz", b"<html>404", "HTML"),
-        ("a.dat", b"1.0 2.0 3.0", "none of these"),
+        ("a.dat", b"1.0 2.0 3.0", "none of the formats"),
     ],
 )
 def test_damaged_files_are_refused(tmp_path, name, data, expected):

@@ -111,11 +111,11 @@ def test_a_missing_file_is_reported(tmp_path):
 @pytest.mark.parametrize("name", ["models", "findings", "reason", "seed"])
 def test_null_is_no_value_of_a_field_that_must_have_one(tmp_path, name):
     path = _written(tmp_path / "r.json", lambda data: data.update({name: None}))
-    with pytest.raises(UsageError, match="no report that can be read"):
+    with pytest.raises(UsageError, match="not a report that can be read"):
         read_report(path)
 
 
 def test_a_number_that_no_float_holds_is_refused(tmp_path):
     path = _written(tmp_path / "r.json", lambda data: data.update(false_alarm=10**400))
-    with pytest.raises(UsageError, match="no report that can be read"):
+    with pytest.raises(UsageError, match="not a report that can be read"):
         read_report(path)

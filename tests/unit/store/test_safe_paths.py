@@ -79,3 +79,13 @@ def test_a_factory_that_is_written_as_a_path_is_explained(tmp_path):
 def test_what_cannot_be_a_name_does_not_exist(tmp_path, name):
     assert not exists(tmp_path / name)
     assert exists(tmp_path)
+
+
+def test_a_misspelt_file_is_answered_with_the_one_that_is_there(tmp_path):
+    (tmp_path / "candidate.onnx").write_bytes(b"x")
+    with pytest.raises(UnreadableModelError) as raised:
+        head_of(tmp_path / "candidat.onnx", 4)
+    assert raised.value.fix == f"did you mean {tmp_path / 'candidate.onnx'}?"
+    with pytest.raises(UnreadableModelError) as raised:
+        head_of(tmp_path / "elsewhere" / "candidate.onnx", 4)
+    assert raised.value.fix is None

@@ -10,6 +10,10 @@ CAUSES: Mapping[str, str] = {
     # attribute
     "attribute.value": "{name} is {now}, not {right}",
     "attribute.value_of": "{name} of {op} is {now}, not {right}",
+    "attribute.flat": "uses all axes from it on as one",
+    "attribute.alone": "uses this axis only",
+    "attribute.not_given": "not given",
+    "attribute.reference_value": "the reference's",
     "attribute.array": "{name} differs from the reference's",
     "attribute.number": "the number {name} is {now}, not {right}",
     "attribute.opset": "axis {axis} is read as in another opset: it {now}, the reference {right} "
@@ -18,10 +22,11 @@ CAUSES: Mapping[str, str] = {
     "attribute.same_inputs": "its inputs are the reference's, and its result is not",
     "attribute.same_inputs_weights": "its inputs and weights are the reference's, and its result "
     "is not",
-    "attribute.suspected": "{text}: {changes}",
+    "attribute.suspected": "{changes} (suspected)",
     "attribute.decomposed": "{op} is computed by another formula or with another parameter",
     # control_flow
     "control_flow.result": "{op} gives another result than the reference's on the same condition",
+    "control_flow.reference_op": "the reference's operator",
     "control_flow.inverted": "the condition is inverted ({op} instead of {right})",
     "control_flow.other_branch": "{op} takes the other branch than the reference on the same "
     "condition",
@@ -31,11 +36,26 @@ CAUSES: Mapping[str, str] = {
     "reference's {op} {node!r} decides by its input",
     # dtype
     "dtype.computed": "{op} is computed in {now}, the reference's in {right}",
+    "dtype.wraps": "the values leave the range of {dtype} and wrap around",
+    "dtype.clipped": "the values leave the range of {dtype} and are clipped at its ends",
+    "dtype.fraction": "{dtype} loses the fraction of the values",
+    "dtype.truncates": "truncates {values}",
+    "dtype.rounds": "rounds {values}",
+    "dtype.rounds_down": "rounds {values} down",
+    "dtype.rounds_up": "rounds {values} up",
+    "dtype.keeps_fraction": "keeps the fraction of {values}",
+    "dtype.quotient": "its quotient",
+    "dtype.values": "the values",
+    "dtype.unknown": "another type",
     "dtype.changed": "values pass through {types}, which changes them",
     "dtype.cast": "the cast {now}, the reference {right}",
     "dtype.range": "the values leave the range of {dtype}",
     "dtype.division": "the division {now}, the reference's {right}",
     # fusion
+    "fusion.replaced": "what it replaces",
+    "fusion.some_optimizer": "an optimizer of the runtime",
+    "fusion.kind": "optimizer",
+    "fusion.group": "group of optimizers",
     "fusion.operator": "the fused {op} does not compute {parts}",
     "fusion.taken_in": "{op} replaces the reference's {lost} as well, and does not do the same",
     "fusion.one_for_several": "one {op} replaces the reference's {parts}, and is not the same",
@@ -63,12 +83,15 @@ CAUSES: Mapping[str, str] = {
     "{order}",
     "layout.outputs": "outputs {one} and {other} of {op} are exchanged",
     "layout.misread": "input {place} of {op} is {now!r}; the reference reads {right!r} there",
+    "layout.swapped": "swapped",
+    "layout.other_order": "in another order",
     "layout.operands": "the {parts} of {op} are {arrangement}",
     # missing_op
     "missing_op.mask": "the reference adds a mask to the scores, and the candidate adds nothing",
     "missing_op.inputs": "{op} lacks {count} of the inputs that the reference's has",
     "missing_op.instead": "{op} stands where the reference has {right}",
     "missing_op.absent": "the reference's {op} is missing",
+    "missing_op.unknown_tensor": "another tensor",
     "missing_op.unread": "the reference reads {unread} here, and the candidate does not",
     "missing_op.added": "{words} {verb} {source!r}, which the reference uses unchanged",
     # nondeterminism
@@ -84,6 +107,7 @@ CAUSES: Mapping[str, str] = {
     "{dtype}: one of its numbers lies beyond ({largest:.3g})",
     "precision.cut_many": "constant {constant!r} is cut off at {limit:.6g}, the largest number of "
     "{dtype}: {count} of its numbers lie beyond, up to {largest:.3g}",
+    "precision.narrower": "a narrower float",
     "precision.full": "full precision changes nothing",
     "precision.run": "the runtime computes in {dtype}, not in the declared type",
     "precision.run_switch": "the runtime computes in {dtype}, not in the declared type; with "
@@ -93,18 +117,24 @@ CAUSES: Mapping[str, str] = {
     "reference's",
     "quantization.packed": "{words} in the packed weights of {node!r}: read otherwise, they are "
     "the reference's",
+    "quantization.packing": "the numbers of each byte are in the opposite order",
+    "quantization.group_axis": "the scales of the groups lie along the other axis",
+    "quantization.zero_points": "every zero point is off by {shift}",
+    "quantization.scales": "every scale is {factor:.3g} times the right one",
+    "quantization.bias_scale": "the scale of the bias of {node!r} is {factor:.4g} times that of "
+    "input and weight",
     "quantization.no_step": "the quantizer's scale is {scale}: it was calibrated on values that "
     "are not finite",
     "quantization.axis": "its scales lie along axis {now}, not {right}",
     "quantization.stored": "the integers of {constant!r} do not stand for the reference's weight: "
     "{difference}",
-    "quantization.zero_point": "its values are shifted by {steps} steps: the zero point is wrong",
-    "quantization.signedness": "its values are shifted by {steps} steps: int8 is read as uint8, "
-    "or the reverse",
-    "quantization.scale": "its values are {factor:.4g} times the right ones: the scale is wrong",
+    "quantization.zero_point": "the zero point is wrong: its values are shifted by {steps} steps",
+    "quantization.signedness": "int8 is read as uint8, or the reverse: its values are shifted by "
+    "{steps} steps",
+    "quantization.scale": "the scale is wrong: its values are {factor:.4g} times the right ones",
     "quantization.clips": "the quantizer's range ({low:.3g} … {high:.3g}) clips {share:.0%} of "
     "the values",
-    "quantization.shift": "the quantizer shifts its values by {shift:.3g}: its zero point is wrong",
+    "quantization.shift": "the zero point is wrong: the quantizer shifts its values by {shift:.3g}",
     "quantization.wasted": "the quantizer is coarser than its width requires: the values reach "
     "only {reached} of its steps",
     "quantization.coarse": "the quantizer is coarser than its width requires: its scale does not "
@@ -112,6 +142,8 @@ CAUSES: Mapping[str, str] = {
     "quantization.ties": "values half-way between two steps ({halves}) are rounded {now}, and by "
     "the reference {right}",
     # shape
+    "shape.reference": "the reference's {tensor!r}",
+    "shape.this_input": "the sizes of this input",
     "shape.sizes": "{op} reads sizes {stored}; for this input they are {right}",
     "shape.frozen": "{op} reads sizes {stored} that were frozen; for this input they are {right}",
     # weight
@@ -120,7 +152,6 @@ CAUSES: Mapping[str, str] = {
     "{difference}",
     "weight.computed": "weight {constant!r} differs from the reference's {computed}: {difference}",
     "weight.with_folded": "weight with {operators} folded in",
-    "weight.give": "give {constant!r} the values of the reference's {right}",
     "weight.packed": "packed weights",
     "weight.colors": "input channels 0 and 2 of weight {constant!r} are swapped (RGB/BGR?)",
     "weight.unknown": "weight {constant!r} has values that the reference does not hold",
@@ -131,6 +162,26 @@ CAUSES: Mapping[str, str] = {
     "weight.bias_unread": "the reference's bias {bias!r} is not added, although the candidate "
     "stores it",
     # How two constants differ
+    "difference.signedness": "int8 is read as uint8, or the reverse",
+    "difference.grid_scale": "the scale is wrong, they are {factor:.4g} times too large",
+    "difference.channel_scales": "the scales of {count} of {size} channels are wrong",
+    "difference.grid_shift": "the zero point is wrong, they are shifted by {steps:.0f} steps",
+    "difference.steps": "{count} of {size} values are off by more than a step",
+    "difference.others": "other values",
+    "difference.rows": "{count} rows are missing",
+    "difference.unlisted": "its stored numbers differ",
+    "difference.not_zero": "{count} of {size} elements, which should be zero",
+    "difference.elements": "{count} of {size} elements, off by {percent:.3g}%",
+    "difference.on_grid": "{text}: {grid}",
+    "difference.stored_as": "{exact:.3g} is stored as {stored:.3g}",
+    "difference.attribute": "attribute {name} of node {node!r} differs ({values})",
+    "difference.attribute_values": "{right} against {now}",
+    # The node that crashes a runtime
+    "crash.alone": "a model of {node!r} ({op} in {dtype}) alone crashes it, too",
+    "crash.with_others": "everything before {node!r} ({op} in {dtype}) runs; with this node it "
+    "crashes",
+    "crash.scales": "{text}; the scale of {tensors} is not positive",
+    "crash.unknown_type": "an unknown type",
     "difference.zeros": "it is all zeros",
     "difference.transposed": "it is transposed",
     "difference.axes": "its axes are {order}",

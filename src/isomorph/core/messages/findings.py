@@ -32,6 +32,7 @@ FINDINGS: Mapping[str, str] = {
     "FIRST_APART.words": "{place} makes output {output!r}, which differs although the node's "
     "inputs match; strings and lists are compared, but not substituted, so this is not proven",
     "FIRST_APART.off": "the run differs from its float64 value by {error}",
+    "FIRST_APART.no_match": "no tensor of the reference holds its values",
     "FIRST_APART.trace": "{place} is the first to differ: its inputs match, and {why}; a trace "
     "cannot be run again, so this is not proven",
     "FIRST_DIFFERENCE.bits": "tensor {tensor!r} of {place} is the first of equal name that "

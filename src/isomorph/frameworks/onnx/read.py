@@ -103,7 +103,7 @@ def parse(data: memoryview, *, file: str) -> Any:  # noqa: ANN401
         where = f"byte {shape.broken_at} of {len(data)}" if shape.broken_at is not None else None
         raise UnreadableModelError(
             "MODEL_TRUNCATED",
-            f"the file is cut short or damaged ({len(data)} bytes)",
+            f"the file is cut short or damaged ({len(data)} bytes):",
             file=file,
             where=where,
             why=f"the parser reports: {error}",
