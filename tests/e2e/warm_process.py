@@ -136,6 +136,7 @@ def _serve(number, wanted, modules):
 
     Kinds of workers that earlier commands wanted are imported before the fork.
     """
+    import gc
     import importlib
     import warnings
 
@@ -146,6 +147,7 @@ def _serve(number, wanted, modules):
         warnings.simplefilter("ignore")
         for name in modules:
             importlib.import_module(name)
+    gc.freeze()  # A fork would look at these objects for unused ones.
     channel = socket.socket(fileno=number)
     while True:
         message, files, _, _ = socket.recv_fds(channel, 1 << 20, 3)

@@ -10,6 +10,7 @@ a variable of its own, a framework of a test, another system than Linux.
 """
 
 import ctypes
+import gc
 import importlib
 import json
 import os
@@ -183,7 +184,7 @@ def _asked(server, words, options):
 
 
 def preload(kind):
-    """Import what workers of this kind import."""
+    """Import what workers of this kind import; no copy looks at these objects for unused ones."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in (*_COMMON, *PRELOADED[kind], *_kernels()):
@@ -196,6 +197,7 @@ def preload(kind):
 
             import_tensorflow("tests")
             import_quietly("keras", "tests")
+    gc.freeze()
 
 
 def _kernels():

@@ -2,8 +2,6 @@
 
 import gc
 
-import pytest
-
 from isomorph import registry
 from isomorph.core.model import Graph, Model
 from isomorph.core.trace import Environment
@@ -21,13 +19,6 @@ class _Host:
         return Model(framework="onnx", location=source, digest="", graph=graph)
 
 
-@pytest.fixture
-def _unfrozen():
-    yield
-    gc.unfreeze()
-
-
-@pytest.mark.usefixtures("_unfrozen")
 def test_objects_of_a_loaded_model_are_not_looked_at(tmp_path, monkeypatch):
     (tmp_path / "to_parent").mkdir()
     monkeypatch.chdir(tmp_path)
