@@ -26,6 +26,16 @@ COMMAND = (
     "isomorph.cli.app", "isomorph.cli.check", "isomorph.api",
     "isomorph.checking.check", "isomorph.checking.dispatch", "isomorph.checking.loader",
     "isomorph.reporters.json", "isomorph.reporters.terminal", "isomorph.workers.worker_host",
+    "isomorph.checking.baseline", "isomorph.checking.config", "isomorph.checking.interrupt",
+    "isomorph.cli.command_cost", "isomorph.cli.contradiction", "isomorph.cli.output",
+    "isomorph.cli.progress", "isomorph.localize.quantization_faults",
+    "isomorph.localize.unrounded_weights", "isomorph.store.targets",
+    "isomorph.frameworks.onnx.runtime", "isomorph.frameworks.onnx.oracle",
+    *(
+        f"isomorph.frameworks.{name}.framework"
+        for name in ("coreml", "executorch", "jax", "onnx", "openvino", "pytorch", "tensorflow",
+                     "tflite")
+    ),
 )  # fmt: skip
 """What the main process of a check imports."""
 
