@@ -38,9 +38,14 @@ demo: $(DEMO_VENV)/.installed
 	rm -rf demo
 	$(DEMO_VENV)/bin/isomorph demo --keep demo
 
-# Two test processes share two cores: threads of their own would only wait for each other.
+# Two test processes share two cores: threads of their own would only wait for each other. Each begins
+# with a half of the tests and takes over from the other what is left, so that tests that lie together
+# share what they import and convert.
+PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(PYTEST_PLUGINS_OFF) \
+	-n 2 --dist worksteal
+
 test: $(STAMP)
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(PYTEST_PLUGINS_OFF) -n 2 $(PYTEST_ARGS)
+	$(PYTEST) $(PYTEST_ARGS)
 
 # Units, contracts of extensions and gates that need no framework: 90 seconds on two quiet cores.
 QUICK_TESTS := tests/meta $(addprefix tests/unit/,core store oracle kernels inputs match sessions \
@@ -51,10 +56,10 @@ FAST_TESTS := $(QUICK_TESTS) $(addprefix tests/unit/,measure localize checking w
 	$(addprefix tests/behavior/,checking weights localization workers)
 
 test-quick: $(STAMP)
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(PYTEST_PLUGINS_OFF) -n 2 $(QUICK_TESTS) $(PYTEST_ARGS)
+	$(PYTEST) $(QUICK_TESTS) $(PYTEST_ARGS)
 
 test-fast: $(STAMP)
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(PYTEST_PLUGINS_OFF) -n 2 $(FAST_TESTS) $(PYTEST_ARGS)
+	$(PYTEST) $(FAST_TESTS) $(PYTEST_ARGS)
 
 # The same tests under other instruction sets: ONNX Runtime picks its kernels by the CPU that an emulator
 # shows it, oneDNN (TensorFlow, OpenVINO) by a variable. OTHER_CPU is a model of `qemu-x86_64 -cpu help`.

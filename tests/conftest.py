@@ -1,5 +1,6 @@
 """What every test may count on, whoever started them."""
 
+import gc
 import os
 import random
 import signal
@@ -10,6 +11,7 @@ import hypothesis
 import numpy as np
 import pytest
 
+from isomorph.core.collector import collect_seldom
 from model_fixtures import converted  # noqa: F401
 from quantized_fixture import quantized_networks  # noqa: F401
 from ray_cluster_fixture import ray_cluster  # noqa: F401
@@ -32,6 +34,23 @@ hypothesis.settings.register_profile(
     "isomorph", deadline=None, derandomize=bool(os.environ.get("CI"))
 )
 hypothesis.settings.load_profile("isomorph")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Look for unused objects less often, and never at those that stay.
+
+    What the test modules import and the tests themselves are a million objects, and a look at all
+    of them takes half a second.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+        collect_seldom()
+
 
 # Generators that test modules share, and where each stood before the first test.
 _generators = []

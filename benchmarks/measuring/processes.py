@@ -2,7 +2,8 @@
 
 Memory is the sum of what each process holds for itself and its part of what several of them hold
 together (PSS), so that a library which four processes have mapped is counted once. Where the system
-does not tell, it is the resident memory, which counts it four times.
+does not tell, it is the resident memory, which counts it four times. Pages of mapped files are part
+of it, which the system takes back when it needs them; what is left without them is counted apart.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ class Ran:
     seconds: float
     cpu_seconds: float
     peak_bytes: int
+    own_peak_bytes: int
+    """Without the pages of mapped files."""
     text: str
 
     @property
@@ -50,7 +53,8 @@ class Ran:
 class MemoryWatch:
     """Samples the memory of a process and all below it; ``peak`` is the largest sum.
 
-    ``cpu_seconds`` is what they had used at the last sample; ``on_sample`` is called after each.
+    ``own_peak`` is the largest sum without the pages of mapped files. ``cpu_seconds`` is what they
+    had used at the last sample; ``on_sample`` is called after each.
     """
 
     def __init__(
@@ -60,7 +64,7 @@ class MemoryWatch:
         every_seconds: float = _EVERY_SECONDS,
         on_sample: Callable[[MemoryWatch], None] | None = None,
     ) -> None:
-        self.peak = 0
+        self.peak = self.own_peak = 0
         self.cpu_seconds = 0.0
         self._on_sample = on_sample
         self._every_seconds = every_seconds
@@ -77,7 +81,8 @@ class MemoryWatch:
 
     def _sample(self) -> None:
         while not self._done.wait(self._every_seconds):
-            self.peak = max(self.peak, _held(self._root))
+            held, own = _held(self._root)
+            self.peak, self.own_peak = max(self.peak, held), max(self.own_peak, own)
             if self._on_sample is not None:
                 self.cpu_seconds = max(self.cpu_seconds, _used(self._root))
                 self._on_sample(self)
@@ -97,6 +102,7 @@ def run(command: Sequence[str], *, folder: Path) -> Ran:
         seconds=seconds,
         cpu_seconds=_children_seconds() - before,
         peak_bytes=watch.stop(),
+        own_peak_bytes=watch.own_peak,
         text=text,
     )
 
@@ -167,13 +173,16 @@ class Stepper:
         return answer
 
 
-def _held(root: psutil.Process) -> int:
-    total = 0
+def _held(root: psutil.Process) -> tuple[int, int]:
+    """Bytes of a process and all below it, with and without the pages of mapped files."""
+    total = own = 0
     with contextlib.suppress(psutil.NoSuchProcess):
         for process in (root, *root.children(recursive=True)):
             with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError):
-                total += _proportional(process.pid) or process.memory_info().rss
-    return total
+                kinds = _proportional(process.pid)
+                total += kinds.get("Pss") or process.memory_info().rss
+                own += kinds.get("Pss", 0) - kinds.get("Pss_File", 0) or process.memory_info().rss
+    return total, own
 
 
 def _used(root: psutil.Process) -> float:
@@ -187,12 +196,14 @@ def _used(root: psutil.Process) -> float:
     return total
 
 
-def _proportional(pid: int) -> int:
+def _proportional(pid: int) -> dict[str, int]:
+    """Bytes by kind, as the system names them; nothing where it does not tell."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
     except (FileNotFoundError, PermissionError):
-        return 0
-    return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("Pss:"))
+        return {}
+    kinds = (line.split() for line in lines if line.startswith("Pss"))
+    return {name.rstrip(":"): int(size) << 10 for name, size, _ in kinds}
 
 
 def _pipe(stream: IO[str] | None) -> IO[str]:

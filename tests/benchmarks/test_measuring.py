@@ -81,6 +81,24 @@ def test_the_peak_counts_the_children_too(tmp_path):
     ran = run([sys.executable, "-c", parent], folder=tmp_path)
     assert ran.returncode == 0
     assert ran.peak_bytes > size
+    assert ran.own_peak_bytes > size
+
+
+def test_pages_of_a_mapped_file_are_no_memory_of_its_own(tmp_path):
+    from measuring.processes import run
+
+    size = 100 << 20
+    with (tmp_path / "mapped").open("wb") as file:
+        file.truncate(size)
+    child = (
+        "import mmap, time\n"
+        "with open('mapped', 'rb') as file:\n"
+        "    pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)\n"
+        "pages[::4096]\n"
+        "time.sleep(0.5)"
+    )
+    ran = run([sys.executable, "-c", child], folder=tmp_path)
+    assert ran.peak_bytes > size > ran.own_peak_bytes > 0
 
 
 def test_a_step_that_fails_gives_the_reason(tmp_path):

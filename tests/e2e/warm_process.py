@@ -26,6 +26,16 @@ COMMAND = (
     "isomorph.cli.app", "isomorph.cli.check", "isomorph.api",
     "isomorph.checking.check", "isomorph.checking.dispatch", "isomorph.checking.loader",
     "isomorph.reporters.json", "isomorph.reporters.terminal", "isomorph.workers.worker_host",
+    "isomorph.checking.baseline", "isomorph.checking.config", "isomorph.checking.interrupt",
+    "isomorph.cli.command_cost", "isomorph.cli.contradiction", "isomorph.cli.output",
+    "isomorph.cli.progress", "isomorph.localize.quantization_faults",
+    "isomorph.localize.unrounded_weights", "isomorph.store.targets",
+    "isomorph.frameworks.onnx.runtime", "isomorph.frameworks.onnx.oracle",
+    *(
+        f"isomorph.frameworks.{name}.framework"
+        for name in ("coreml", "executorch", "jax", "onnx", "openvino", "pytorch", "tensorflow",
+                     "tflite")
+    ),
 )  # fmt: skip
 """What the main process of a check imports."""
 
@@ -136,6 +146,7 @@ def _serve(number, wanted, modules):
 
     Kinds of workers that earlier commands wanted are imported before the fork.
     """
+    import gc
     import importlib
     import warnings
 
@@ -146,6 +157,7 @@ def _serve(number, wanted, modules):
         warnings.simplefilter("ignore")
         for name in modules:
             importlib.import_module(name)
+    gc.freeze()  # A fork would look at these objects for unused ones.
     channel = socket.socket(fileno=number)
     while True:
         message, files, _, _ = socket.recv_fds(channel, 1 << 20, 3)

@@ -10,6 +10,7 @@ a variable of its own, a framework of a test, another system than Linux.
 """
 
 import ctypes
+import gc
 import importlib
 import json
 import os
@@ -51,7 +52,7 @@ PRELOADED = {
 _READ_LATER = frozenset({
     "TMPDIR", "PYTEST_CURRENT_TEST", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "DO_NOT_TRACK",
     "HOME", "COLUMNS", "PATH", "PYTHONUTF8", "TF_CPP_MIN_LOG_LEVEL",
-    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_WAIT_POLICY",
+    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OPENBLAS_THREAD_TIMEOUT", "OMP_WAIT_POLICY",
 })  # fmt: skip
 CAN_COPY = sys.platform == "linux" and platform.machine() in {"x86_64", "aarch64"}
 _CLONE = {"x86_64": 56, "aarch64": 220}
@@ -183,7 +184,7 @@ def _asked(server, words, options):
 
 
 def preload(kind):
-    """Import what workers of this kind import."""
+    """Import what workers of this kind import; no copy looks at these objects for unused ones."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in (*_COMMON, *PRELOADED[kind], *_kernels()):
@@ -196,6 +197,7 @@ def preload(kind):
 
             import_tensorflow("tests")
             import_quietly("keras", "tests")
+    gc.freeze()
 
 
 def _kernels():

@@ -102,11 +102,15 @@ class Worker:
 
     def _lost(self, error: BaseException) -> bool:
         """Whether this error, or one behind it, costs a runtime its device."""
-        seen: BaseException | None = error
-        while seen is not None:
-            if any(each.device_lost(seen) for each in self._devices.values()):
+        # Libraries link errors in circles: one is the cause of another that was raised while it
+        # was handled.
+        seen: set[int] = set()
+        behind: BaseException | None = error
+        while behind is not None and id(behind) not in seen:
+            if any(each.device_lost(behind) for each in self._devices.values()):
                 return True
-            seen = seen.__cause__ or seen.__context__
+            seen.add(id(behind))
+            behind = behind.__cause__ or behind.__context__
         return False
 
     def _placed(self, error: IsomorphError) -> IsomorphError:

@@ -1,6 +1,7 @@
 """Copies of a process serve as workers that were started do."""
 
 import os
+import sys
 
 import numpy as np
 import psutil
@@ -13,6 +14,7 @@ from isomorph.core.trace import Environment
 from isomorph.sessions.host import Limits
 from isomorph.workers import supervisor
 from isomorph.workers.worker_host import WorkerHost
+from warm_process import COMMAND, ran
 from warm_workers import CAN_COPY, WarmLauncher
 
 pytestmark = pytest.mark.skipif(not CAN_COPY, reason="processes are copied on Linux alone")
@@ -72,3 +74,32 @@ def test_the_end_of_a_copy_is_seen(model):
         os.kill(process.pid, 9)
         with pytest.raises(RuntimeFailedError, match="SIGKILL"):
             process.exchange({"command": "ping"}, doing="a test", seconds=60.0)
+
+
+COMMAND_THAT_TELLS = """
+import sys
+from isomorph.__main__ import main
+from isomorph.workers import supervisor
+
+usual = supervisor._launcher.start
+
+def start(words, **options):
+    process = usual(words, **options)
+    print("worker:", type(process).__name__)
+    return process
+
+supervisor._launcher.start = start
+sys.argv = ["isomorph", "check", "m.onnx", "m.onnx"]
+sys.exit(main())
+"""
+
+
+def test_workers_of_a_forked_command_are_copies(model):
+    script = model.with_name("command.py")
+    script.write_text(COMMAND_THAT_TELLS)
+    for _ in range(2):
+        done = ran([sys.executable, str(script)], model.parent, preload=COMMAND)
+        assert done.returncode == 0, done.stderr
+    # The first command noted what it wanted.
+    workers = {each for each in done.stdout.splitlines() if each.startswith("worker:")}
+    assert workers == {"worker: _Copy"}

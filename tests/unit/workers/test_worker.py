@@ -2,8 +2,6 @@
 
 import gc
 
-import pytest
-
 from isomorph import registry
 from isomorph.core.model import Graph, Model
 from isomorph.core.trace import Environment
@@ -21,13 +19,6 @@ class _Host:
         return Model(framework="onnx", location=source, digest="", graph=graph)
 
 
-@pytest.fixture
-def _unfrozen():
-    yield
-    gc.unfreeze()
-
-
-@pytest.mark.usefixtures("_unfrozen")
 def test_objects_of_a_loaded_model_are_not_looked_at(tmp_path, monkeypatch):
     (tmp_path / "to_parent").mkdir()
     monkeypatch.chdir(tmp_path)
@@ -57,7 +48,16 @@ class _Device:
 
 class _FailingHost:
     def open(self, model, environment):
+        if model == "circle":
+            _raise_circle()
         raise {"lost": OverflowError, "kept": ValueError}[model]("the kernel failed")
+
+
+def _raise_circle():
+    """An error that is the cause of the one that it was raised after."""
+    first, second = ValueError("first"), ValueError("second")
+    first.__context__ = second
+    raise second from first
 
 
 class _Messages:
@@ -81,10 +81,11 @@ class _Messages:
 def test_a_worker_ends_after_the_error_that_costs_its_device(tmp_path, monkeypatch):
     (tmp_path / "to_parent").mkdir()
     monkeypatch.setattr(registry, "runtime", lambda name: _Device())
-    channel = _Messages(["kept", "lost", "kept"])
+    channel = _Messages(["kept", "circle", "lost", "kept"])
     worker = Worker(channel, tmp_path)
-    worker._host, worker._models = _FailingHost(), {name: name for name in ("kept", "lost")}
+    worker._host = _FailingHost()
+    worker._models = {name: name for name in ("kept", "circle", "lost")}
     worker.serve()
-    assert ["ends" in answer for answer in channel.answers] == [False, True]
+    assert ["ends" in answer for answer in channel.answers] == [False, False, True]
     assert all("error" in answer for answer in channel.answers)
     assert channel.models == ["kept"]
