@@ -106,7 +106,9 @@ def drive(file: Path, store: Path, engine: str, address: str, *, real: bool) -> 
         finally:
             if cluster is not None:
                 cluster.close()
-    return 0 if all(each.report for each in found.cells) else 1
+    missing = [each for each in found.cells if not each.report]
+    print(*missing, sep="\n")  # the last line is shown with the round
+    return 1 if missing else 0
 
 
 def _stand_in_task(order):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from isomorph.conversion.orders import CALIBRATED
 from isomorph.conversion.plan import keeping_nodes, routes
 from isomorph.conversion.steps import RouteRunner, Stop
 from isomorph.core.conversion import AS_IS, Conversion, Hop, HopStatus, Route
@@ -157,7 +158,7 @@ def _opset_alone(framework: str, request: ConversionRequest) -> bool:
 
 
 def _refuse_uncalibrated(request: ConversionRequest, check_options: CheckConfig) -> None:
-    if request.width in {"int8", "int16x8"} and check_options.data is None:
+    if request.width in CALIBRATED and check_options.data is None:
         raise UsageError(
             "SAMPLES_NEEDED",
             f"{request.width} needs samples to calibrate on",
