@@ -103,8 +103,8 @@ def _run_program(
             and filecmp.cmp(written, each.attempt.path, shallow=False)
         )  # fmt: skip
     if not same:
-        for each in (path, *(folder / _name(change, converted) for converted in ends)):
-            each.unlink(missing_ok=True)
+        for place in (path, *(folder / _name(change, each) for each in ends)):
+            place.unlink(missing_ok=True)
         return []
     return printed
 

@@ -30,10 +30,9 @@ class OnnxSlim:
 
     def passes(self) -> Sequence[str]:
         """The patterns that it fuses or eliminates, each of which has a name."""
-        require("onnxslim", extra="convert", needed_for=f"converter {self.name!r}")
-        from onnxslim.core.pattern.registry import DEFAULT_FUSION_PATTERNS
-
-        return tuple(DEFAULT_FUSION_PATTERNS)
+        needed = f"converter {self.name!r}"
+        known = require("onnxslim.core.pattern.registry", extra="convert", needed_for=needed)
+        return tuple(known.DEFAULT_FUSION_PATTERNS)
 
     def conversion_lines(self, options: Mapping[str, str]) -> tuple[str, ...]:
         """The call as ``convert`` makes it."""
