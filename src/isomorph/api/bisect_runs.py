@@ -13,7 +13,7 @@ from isomorph.core.bisection import Bisection, Over, SearchOutcome, Trial, Trial
 from isomorph.core.errors import UsageError
 from isomorph.core.execution import InstalledFrom
 from isomorph.core.protocols import ListsOptimizers
-from isomorph.core.runtime_word import SEPARATOR
+from isomorph.core.runtime_word import SEPARATOR, split_word
 
 if TYPE_CHECKING:
     from isomorph.api.bisect_question import Judge, Question
@@ -106,22 +106,17 @@ def over_releases(question: Question, asked: Releases, side: str | None, judge: 
 
 def over_optimizers(question: Question, side: str, judge: Judge) -> Bisection:
     """The first optimizer of a runtime without which the verdict is another one."""
-    from isomorph import registry
     from isomorph.bisecting.optimizers import ALL_ON, settings_of_point, switched_off
     from isomorph.bisecting.search import first_change
 
     runtimes = question.runtimes()
+    if side in runtimes:
+        _require_optimizers(split_word(runtimes[side])[0])
     listed = question.check(runtimes, {f"{side}.{OPTIMIZER_SETTING}": "yes"})
     environment = listed.environments.get(f"{side} run")
     if environment is None:
         raise UsageError("BAD_OPTION", f"the {side} was not run", why=listed.reason)
-    runtime = registry.runtime(environment.runtime)
-    if not isinstance(runtime, ListsOptimizers):
-        raise UsageError(
-            "BAD_OPTION",
-            f"runtime {environment.runtime!r} does not list its optimizers",
-            fix="search over releases, or run the model in ONNX Runtime",
-        )
+    runtime = _require_optimizers(environment.runtime)
     switches = {each.name: each for each in runtime.optimizer_switches(environment.facts)}
     points = (ALL_ON, *switches)
 
@@ -141,6 +136,20 @@ def over_optimizers(question: Question, side: str, judge: Judge) -> Bisection:
     settings = switched_off(side, [found.after], switches)
     alone = judge(f"{found.after} alone", lambda: tried(settings))
     return replace(found, trials=(*found.trials, alone))
+
+
+def _require_optimizers(name: str) -> ListsOptimizers:
+    """The runtime of this name, which lists its optimizers."""
+    from isomorph import registry
+
+    runtime = registry.runtime(name)
+    if not isinstance(runtime, ListsOptimizers):
+        raise UsageError(
+            "BAD_OPTION",
+            f"runtime {name!r} does not list its optimizers",
+            fix="search over releases, or run the model in ONNX Runtime",
+        )
+    return runtime
 
 
 def _runtime_of(package: str) -> tuple[str, str]:
