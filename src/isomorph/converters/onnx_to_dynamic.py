@@ -26,7 +26,7 @@ class OnnxToDynamic:
     releases = MappingProxyType({
         "onnxruntime": ReleaseNeeds(
             statement="import onnx; from onnxruntime.quantization import quantize_dynamic",
-            beside=("onnx", "sympy"),
+            beside=("ml_dtypes", "onnx", "sympy"),
         ),
     })  # fmt: skip
 
