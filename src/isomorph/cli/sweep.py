@@ -11,7 +11,7 @@ from isomorph.cli.parameters import Argument, Option
 from isomorph.core.errors import UsageError
 from isomorph.core.sweep import EngineName
 
-AGAIN = ("unknown", "error", "divergent", "degraded", "open")
+AGAIN = ("unknown", "error", "divergent", "degraded", "open", "unrepaired")
 
 
 def sweep(
