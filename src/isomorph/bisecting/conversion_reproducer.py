@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from isomorph import registry
 from isomorph.bisecting.environments import Ended
 from isomorph.bisecting.reproducer import copied
+from isomorph.conversion.convert import weights_beside
 from isomorph.core.bisection import Trial
 from isomorph.core.converter_abilities import OPSET, WritesConversion
 from isomorph.core.escaping import printable
@@ -145,7 +146,7 @@ def _result(folder: Path, change: ConversionChange, converted: Converted) -> str
     if made.is_dir():
         shutil.copytree(made, folder / name)
         return name
-    beside = [each for each in made.parent.iterdir() if each != made and each.is_file()]
+    beside = weights_beside(made)
     if not beside:
         shutil.copyfile(made, folder / name)
         return name

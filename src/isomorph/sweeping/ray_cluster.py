@@ -92,7 +92,7 @@ class RayCluster:
             ) from error  # fmt: skip
 
     def _silence(self, worker: Any) -> None:  # noqa: ANN401 - a module of Ray
-        """Print nothing of a node that is lost: Ray writes its log to stdout, whatever its options are.
+        """Print nothing of a node that is lost; no option of Ray keeps its log off stdout.
 
         Stdout is for the answer, and the sweep itself counts what it ran again.
         """
