@@ -31,7 +31,7 @@ from measuring.tables import table, write_json
 
 KINDS = ("worker local", "driver local", "worker ray", "driver ray", "node ray")
 REAL_EVERY = 20
-"""One round in so many runs real checks."""
+"""One round in so many runs real checks, unless ``--real-every`` states another number."""
 CELLS = 12
 SETTLE_SECONDS = 60.0
 
@@ -106,7 +106,9 @@ def drive(file: Path, store: Path, engine: str, address: str, *, real: bool) -> 
         finally:
             if cluster is not None:
                 cluster.close()
-    return 0 if all(each.report for each in found.cells) else 1
+    missing = [each for each in found.cells if not each.report]
+    print(*missing, sep="\n")  # the last line is shown with the round
+    return 1 if missing else 0
 
 
 def _stand_in_task(order):
@@ -313,6 +315,9 @@ def main() -> None:
     )
     parser.add_argument("--minutes", type=float, help="begin no round later than that")
     parser.add_argument("--kinds", default=",".join(KINDS), help="what is killed, in turn")
+    parser.add_argument(
+        "--real-every", type=int, default=REAL_EVERY, help="one round in so many runs real checks"
+    )
     parser.add_argument("--drive", nargs=5, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.drive:
@@ -326,8 +331,8 @@ def main() -> None:
         for at in range(count):
             if given.minutes and time.monotonic() - began > 60 * given.minutes:
                 break
-            real = at % REAL_EVERY == REAL_EVERY - 1
-            kind = kinds[(at + at // REAL_EVERY) % len(kinds)]
+            real = at % given.real_every == given.real_every - 1
+            kind = kinds[(at + at // given.real_every) % len(kinds)]
             rounds.append(one_round(given.seed + at, kind, nodes, real=real))
             if rounds[-1].wrong:
                 print(f"seed {rounds[-1].seed}, {kind}: {'; '.join(rounds[-1].wrong)}", flush=True)

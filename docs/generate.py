@@ -59,10 +59,11 @@ def pages() -> Iterator[tuple[Path, str]]:
 
 
 def _option_meanings() -> dict[str, str]:
-    """What each option of a pair means: as in Python, else the help of the command line."""
+    """What each option means: as in Python, else the help of ``check`` or of ``convert``."""
     helps = {
         parameter.declared.sets or parameter.name: parameter.declared.help
-        for parameter in parameters_of(command("check"))
+        for verb in ("convert", "check")
+        for parameter in parameters_of(command(verb))
         if isinstance(parameter.declared, Option)
     }
     options = isomorph.CheckOptions, isomorph.RuntimeOptions, isomorph.Limits

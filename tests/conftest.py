@@ -15,6 +15,7 @@ from isomorph.core.collector import collect_seldom
 from model_fixtures import converted  # noqa: F401
 from quantized_fixture import quantized_networks  # noqa: F401
 from ray_cluster_fixture import ray_cluster  # noqa: F401
+from strange_fixture import dense, strange  # noqa: F401
 from third_party import model_file, toy_plugin  # noqa: F401
 
 TESTS = Path(__file__).parent

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, cast
 
-from isomorph.core import protocols
+from isomorph.core import converter_abilities, protocols
 from isomorph.core.entry_points import EntryPoint, entry_points
 from isomorph.core.error_of import error_of
 from isomorph.core.errors import UsageError
@@ -47,7 +47,14 @@ ABILITIES: Mapping[str, tuple[type, ...]] = {
         protocols.WritesSettingsCode,
         protocols.ReportsCapabilities,
     ),
-    "converters": (protocols.ProvenByRuntime, protocols.ReportsCapabilities),
+    "converters": (
+        protocols.ProvenByRuntime,
+        protocols.ReportsCapabilities,
+        converter_abilities.RunsInReleases,
+        converter_abilities.TakesOpset,
+        converter_abilities.HasPasses,
+        converter_abilities.WritesConversion,
+    ),
     "reporters": (
         protocols.StyledReporter,
         protocols.FilesReporter,

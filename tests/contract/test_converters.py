@@ -1,11 +1,20 @@
 """Every converter says where it leads, what it needs and what it loses."""
 
 import json
+import re
 
 import pytest
 
 from isomorph import registry
 from isomorph.core.conversion import AS_IS, WIDTHS
+from isomorph.core.converter_abilities import (
+    OPSET,
+    WITHOUT_PASSES,
+    HasPasses,
+    RunsInReleases,
+    TakesOpset,
+    WritesConversion,
+)
 
 CONVERTERS = [registry.converter(name) for name in registry.names("converters")]
 FRAMEWORKS = set(registry.names("frameworks"))
@@ -54,3 +63,36 @@ def test_abilities_are_plain_data(name):
     abilities = registry.converter(name).abilities()
     assert json.loads(json.dumps(abilities)) == abilities
     assert abilities
+
+
+@pytest.mark.parametrize(
+    "converter",
+    [each for each in CONVERTERS if isinstance(each, RunsInReleases)],
+    ids=lambda each: each.name,
+)
+def test_what_another_release_needs_is_declared(converter):
+    for package, needs in converter.releases.items():
+        assert package.strip()
+        compile(needs.statement, package, "exec")
+        assert package not in needs.beside
+
+
+@pytest.mark.parametrize(
+    "converter",
+    [each for each in CONVERTERS if isinstance(each, WritesConversion)],
+    ids=lambda each: each.name,
+)
+def test_the_call_of_a_converter_is_plain_python(converter):
+    options = {OPSET: "17", WITHOUT_PASSES: "first\nsecond"}
+    text = "\n".join(converter.conversion_lines(options))
+    compile(text, converter.name, "exec")
+    assert "isomorph" not in text
+    assert {"source", "target"} <= set(re.findall(r"\w+", text))
+
+
+def test_abilities_of_bisections_are_declared_where_they_are_known():
+    names = {each.name for each in CONVERTERS if isinstance(each, TakesOpset)}
+    assert {"onnx_opset", "pytorch_to_onnx", "tensorflow_to_onnx"} <= names
+    assert all(each.takes_opset for each in CONVERTERS if isinstance(each, TakesOpset))
+    names = {each.name for each in CONVERTERS if isinstance(each, HasPasses)}
+    assert {"onnx_slim", "pytorch_to_onnx", "tensorflow_to_onnx"} <= names

@@ -180,3 +180,16 @@ def test_an_optimizer_that_changes_nothing_is_no_answer(model, tmp_path):
     ended = command("bisect", model, "--over", "optimizers", "--format", "json")
     assert ended.returncode == 0, ended.stderr
     assert json.loads(ended.stdout)["outcome"] == "ends-agree"
+
+
+def test_the_operator_set_that_changes_a_conversion_is_found_by_the_command(tmp_path):
+    text = (
+        '<ir_version: 5, opset_import: ["": 11]> net (float[2,3,4] x) => (float[2,3,4] y) '
+        "{ y = Hardmax <axis = 1> (x) }"
+    )
+    onnx.save(parser.parse_model(text), tmp_path / "hardmax.onnx")
+    ended = command("bisect", "hardmax.onnx", "--convert", "onnx", "--over", "opsets",
+                    "--versions", "12,13", cwd=tmp_path)  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.startswith("operator set 13 is the first with another verdict: DIVERGENT")
+    assert "isomorph: 12: EQUIVALENT" in ended.stderr

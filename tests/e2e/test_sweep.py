@@ -145,3 +145,34 @@ def test_a_sweep_that_is_ended_goes_on_where_it_was(folder, number):
     reports = sorted(path.name for path in (folder / "sweep-results" / "reports").iterdir())
     assert reports == sorted(Path(report).name for _, _, report in after)
     assert list((folder / "sweep-results" / "running").iterdir()) == []
+
+
+def test_cells_convert_and_nothing_but_reports_is_kept(folder):
+    text = (
+        'verb = "convert"\n[models.all]\nreference = "*.onnx"\n[environments.half]\n'
+        'to = "onnx"\nquantize = "float16"\n'
+    )
+    (folder / "sweep.toml").write_text(text, encoding="utf-8")
+    ended = sweep(folder, "--format", "json")
+    assert ended.returncode == 0, ended.stderr
+    cells = json.loads(ended.stdout)["cells"]
+    assert [each["name"] for each in cells] == [
+        "all/copy@half", "all/plain@half", "all/steeper@half",
+    ]  # fmt: skip
+    assert {each["verdict"] for each in cells} == {"degraded"}
+    store = folder / "sweep-results"
+    assert list((store / "running").iterdir()) == []
+    report = json.loads((store / cells[0]["report"]).read_text(encoding="utf-8"))
+    assert report["schema"] == "isomorph.conversion/2"
+    # Two of the models are the same bytes, so they are one cell.
+    assert len({each["key"] for each in cells}) == 2
+
+
+def test_cells_repair(folder):
+    text = 'verb = "fix"\n' + SWEEP.partition("[environments")[0]
+    (folder / "sweep.toml").write_text(text, encoding="utf-8")
+    ended = sweep(folder, "--format", "json")
+    assert ended.returncode == 0, ended.stderr
+    verdicts = {each["model"]: each["verdict"] for each in json.loads(ended.stdout)["cells"]}
+    assert verdicts == {"same": "equivalent", "other": "repaired"}
+    assert not list(folder.glob("*fixed*"))

@@ -13,8 +13,9 @@ from isomorph import registry
 from isomorph.bisecting.environments import Ended
 from isomorph.core.bisection import Trial
 from isomorph.core.escaping import printable
-from isomorph.core.execution import WritesProgram
+from isomorph.core.extraction import WritesScript
 from isomorph.core.protocols import HasSidecarFiles
+from isomorph.reporters.release_script import release_script
 from isomorph.store.atomic import new_folder
 from isomorph.store.input_files import write_arrays
 
@@ -54,16 +55,15 @@ def write_reproducer(
     """
     with new_folder(folder) as made:
         names = {
-            side: _copy(model, made if side == change.side else made / side, made)
+            side: copied(model, made if side == change.side else made / side, made)
             for side, model in models.items()
         }
         for word, arrays in samples.items():
             write_arrays(made / f"inputs-{word}.npz", arrays)
-        runtime = registry.runtime(change.runtime)
+        program = _program(change, models[change.side], names[change.side])
         printed = []
-        if isinstance(runtime, WritesProgram) and samples:
-            source = runtime.program(names[change.side], change.settings)
-            (made / _PROGRAM).write_text(source, encoding="utf-8")
+        if program and samples:
+            (made / _PROGRAM).write_text(program, encoding="utf-8")
             for trial in (change.before, change.after):
                 ended = run([trial.interpreter, str((made / _PROGRAM).absolute())])
                 printed.append((ended.output + ended.errors).strip())
@@ -71,7 +71,20 @@ def write_reproducer(
         (made / "README.md").write_text(text, encoding="utf-8")
 
 
-def _copy(model: Model, folder: Path, home: Path) -> str:
+def _program(change: Change, model: Model, file: str) -> str:
+    """The plain program for the side that runs in the releases; empty where there is none."""
+    runtime = registry.runtime(change.runtime)
+    if not isinstance(runtime, WritesScript) or not Path(model.location).exists():
+        return ""
+    source = runtime.script_source(model, change.settings)
+    inputs, outputs = ([spec.name for spec in specs]
+                       for specs in (model.graph.inputs, model.graph.outputs))  # fmt: skip
+    if source is None or (len(outputs) != 1 and not source.names_output):
+        return ""
+    return release_script(file, source, inputs, outputs)
+
+
+def copied(model: Model, folder: Path, home: Path) -> str:
     """The model and the files that belong to it, under the names by which it finds them."""
     source = Path(model.location)
     if not source.exists():

@@ -1,11 +1,11 @@
-"""``isomorph bisect``: the release of a package, or the optimizer, that changed a verdict."""
+"""``isomorph bisect``: the release, optimizer, operator set or pass that changed a verdict."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from isomorph.cli import options
+from isomorph.cli import convert_options, options
 from isomorph.cli.option_groups import InputFlags, LoadFlags, PairFlags, options_of
 from isomorph.cli.parameters import Argument, Option
 from isomorph.core.bisection import Over
@@ -22,15 +22,29 @@ def bisect(
         str | None, Argument(metavar="CANDIDATE", help="The other; its run is usually searched.")
     ] = None,
     *,
+    convert: Annotated[
+        str | None,
+        Option("--convert", metavar="TARGET", help="A format: convert REFERENCE at each point."),
+    ] = None,
     package: Annotated[
-        str | None, Option("--package", metavar="NAME", help="As in onnxruntime or torch.")
+        str | None,
+        Option("--package", metavar="NAME", help="As in onnxruntime, torch or onnxslim."),
     ] = None,
     versions: Annotated[
-        str, Option("--versions", metavar="A..B", help="As in 1.17..1.31; or single ones: 1.2,1.4.")
+        str,
+        Option(
+            "--versions",
+            metavar="A..B",
+            help="As in 1.17..1.31; or single ones: 1.2,1.4. Of opsets: 9..18.",
+        ),
     ] = "..",
-    over: Annotated[str, Option("--over", help="releases or optimizers (of one release).")] = str(
-        Over.RELEASES
-    ),
+    over: Annotated[
+        str,
+        Option("--over", help="releases; optimizers of a run; opsets or passes of a conversion."),
+    ] = str(Over.RELEASES),
+    via: convert_options.Via = None,
+    quantize: options.Quantize = None,
+    opset: convert_options.Opset = None,
     side: Annotated[
         str | None, Option("--side", metavar="SIDE", help="reference or candidate: where it runs.")
     ] = None,
@@ -57,10 +71,10 @@ def bisect(
     output: options.Output = None,
     debug: options.Debug = False,
 ) -> int:
-    """Find the release or the optimizer that changed a verdict.
+    """Find the release, optimizer, operator set or pass that changed a verdict.
 
     Both ends are checked first, then halves; each release runs in an environment that is made for
-    it and kept.
+    it and kept. With --convert the converter runs there, and its result is checked here.
 
     Exit codes: 0 a change was found, or both ends agree; 3 fewer than two points have a verdict;
     2, 4, 130 as everywhere.
@@ -84,6 +98,10 @@ def bisect(
         found = api.bisect(
             reference,
             candidate,
+            convert=convert,
+            via=options.separated(via),
+            quantize=quantize,
+            opset=opset,
             package=package or "",
             versions=versions,
             over=over,

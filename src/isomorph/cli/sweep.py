@@ -13,7 +13,7 @@ from isomorph.core.errors import UsageError
 from isomorph.core.messages import message
 from isomorph.core.sweep import EngineName
 
-AGAIN = ("unknown", "error", "divergent", "degraded", "open")
+AGAIN = ("unknown", "error", "divergent", "degraded", "open", "unrepaired")
 
 
 def sweep(

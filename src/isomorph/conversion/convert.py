@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from isomorph.conversion.orders import CALIBRATED
 from isomorph.conversion.plan import keeping_nodes, routes
 from isomorph.conversion.steps import RouteRunner, Stop
 from isomorph.core.conversion import AS_IS, Conversion, Hop, HopStatus, Route
@@ -164,7 +165,7 @@ def _opset_alone(framework: str, request: ConversionRequest) -> bool:
 
 
 def _refuse_uncalibrated(request: ConversionRequest, check_options: CheckConfig) -> None:
-    if request.width in {"int8", "int16x8"} and check_options.data is None:
+    if request.width in CALIBRATED and check_options.data is None:
         raise UsageError(
             "SAMPLES_NEEDED",
             f"{request.width} needs samples to calibrate on",
@@ -184,13 +185,22 @@ def _delivered(last: Stop, request: ConversionRequest) -> str:
     if made.is_dir():
         shutil.copytree(made, request.output)
         return str(request.output)
-    for companion in made.parent.iterdir():
-        # What the converter used on the way stays behind; weights carry the model's name.
-        weights = companion.name.startswith(made.name) or companion.name == f"{made.stem}.bin"
-        if companion.is_file() and companion != made and weights:
-            shutil.copyfile(companion, request.output.parent / companion.name)
+    for companion in weights_beside(made):
+        shutil.copyfile(companion, request.output.parent / companion.name)
     shutil.copyfile(made, request.output)
     return str(request.output)
+
+
+def weights_beside(made: Path) -> list[Path]:
+    """The files of weights that a converter wrote beside a model: they carry its name.
+
+    What it used on the way is none of them.
+    """
+    names = [each for each in made.parent.iterdir() if each.is_file() and each != made]
+    return [
+        each for each in names
+        if each.name.startswith(made.name) or each.name == f"{made.stem}.bin"
+    ]  # fmt: skip
 
 
 def _repeat(source: str, request: ConversionRequest, chosen: Sequence[Hop]) -> str:

@@ -16,6 +16,7 @@ from isomorph.core.system_memory import default_worker_memory
 from isomorph.sessions.host import Limits
 from isomorph.store.codec import encode
 from isomorph.store.tempdirs import TempDirs
+from isomorph.workers.interpreters import named_environment
 from isomorph.workers.worker_pool import WorkerSlot
 
 TIMEOUT_SECONDS = 1200.0
@@ -43,7 +44,7 @@ class ConverterWorker:
         self._limits = Limits(memory_bytes=memory or default_worker_memory())
         self._timeout = timeout or TIMEOUT_SECONDS
         self._scratch = TempDirs()
-        self._slots: dict[str, WorkerSlot] = {}
+        self._slots: dict[tuple[str, str], WorkerSlot] = {}
         self._count = 0
 
     def folder(self, word: str) -> Path:
@@ -51,8 +52,13 @@ class ConverterWorker:
         self._count += 1
         return self._scratch.folder(f"{word}-{self._count}")
 
-    def make(self, step: Step, original: str, order: Order, name: str) -> Attempt:
-        """One conversion of a copy of ``original``; ``name`` is that of the file to be written."""
+    def make(
+        self, step: Step, original: str, order: Order, name: str, *, interpreter: str = ""
+    ) -> Attempt:
+        """One conversion of a copy of ``original``; ``name`` is that of the file to be written.
+
+        ``interpreter`` is the executable of another Python environment that makes it.
+        """
         home = self.folder(step.converter)
         (home / "out").mkdir()
         (home / "work").mkdir()
@@ -69,14 +75,11 @@ class ConverterWorker:
             "folder": str(home / "work"),
             "log": str(log),
         }
+        slot = self._slot(registry.converter(step.converter).worker, interpreter)
+        doing = f"converting with {step.converter!r}"
         try:
-            answer = (
-                self._slot(registry.converter(step.converter).worker)
-                .start()
-                .exchange(
-                    message, doing=f"converting with {step.converter!r}", seconds=self._timeout
-                )
-            )
+            with named_environment(interpreter):
+                answer = slot.start().exchange(message, doing=doing, seconds=self._timeout)
         except IsomorphError as error:
             return Attempt(path=target, trouble=_ended(error, _tail(log)))
         if not target.exists():
@@ -99,6 +102,20 @@ class ConverterWorker:
         )["abilities"]
         return answer
 
+    def passes(self, name: str, *, interpreter: str = "") -> tuple[str, ...]:
+        """The passes that a converter can leave out, of the packages of an environment."""
+        message = {
+            "command": "passes",
+            "converter": name,
+            "log": str(self.folder("asked") / "log.txt"),
+        }
+        slot = self._slot(registry.converter(name).worker, interpreter)
+        with named_environment(interpreter):
+            answer = slot.start().exchange(
+                message, doing=f"asking {name!r} for its passes", seconds=self._timeout
+            )
+        return tuple(answer["passes"])
+
     def close(self) -> None:
         """End every worker and remove every folder."""
         for slot in self._slots.values():
@@ -106,12 +123,14 @@ class ConverterWorker:
                 slot.process.stop()
         self._scratch.remove()
 
-    def _slot(self, word: str) -> WorkerSlot:
-        if word not in self._slots:
-            self._slots[word] = WorkerSlot(
-                f"convert-{word}-{len(self._slots)}", self._scratch, self._limits, _variables()
-            )
-        return self._slots[word]
+    def _slot(self, word: str, interpreter: str = "") -> WorkerSlot:
+        key = word, interpreter
+        if key not in self._slots:
+            self._slots[key] = WorkerSlot(
+                f"convert-{word}-{len(self._slots)}", self._scratch, self._limits, _variables(),
+                interpreter,
+            )  # fmt: skip
+        return self._slots[key]
 
 
 def trouble_of(error: IsomorphError, log: str = "") -> Trouble:

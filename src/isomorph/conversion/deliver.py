@@ -43,7 +43,7 @@ def conversion_request(
     path = Path(target)
     _refuse_precision(precision, width)
     return ConversionRequest(
-        target=to or _format(path),
+        target=to or format_of(path),
         output=path,
         width=precision or width or AS_IS,
         fewest_float32=precision is not None,
@@ -75,7 +75,8 @@ def _refuse_precision(precision: str | None, width: str | None) -> None:
     refuse_bfloat16(precision)
 
 
-def _format(path: Path) -> str:
+def format_of(path: Path) -> str:
+    """The format that the suffix of a file names, or that a folder has."""
     if not path.suffix:
         return "tensorflow"
     found = SUFFIXES.get(path.suffix.lower())

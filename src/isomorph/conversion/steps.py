@@ -16,13 +16,13 @@ from isomorph.conversion.converter_worker import Attempt, ConverterWorker, troub
 from isomorph.conversion.cpu_support import scope
 from isomorph.conversion.float32_nodes import Float32Search, has_reals, kept_operators
 from isomorph.conversion.lost_metadata import losses
+from isomorph.conversion.orders import order_for
 from isomorph.core.conversion import (
     AS_IS,
     KEEP_FLOAT32,
     PRECISIONS,
     Hop,
     HopStatus,
-    Order,
     Route,
     Step,
     Trouble,
@@ -55,7 +55,6 @@ _STATUS = {
 }
 _INFORMATIVE = {None: 0, HopStatus.FAILED: 0, HopStatus.UNPROVEN: 1, HopStatus.DIVERGENT: 2}
 """Of attempts that all failed, the most informative one is shown."""
-_NEEDS_SAMPLES = frozenset({"int8", "int16x8"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,18 +241,10 @@ class RouteRunner:
         if keep:
             options[KEEP_FLOAT32] = "\n".join(keep)
         try:
-            order = Order(
-                source=origin.location,
-                target="",
-                example=self._supply.write_example(origin.model, folder),
-                samples=self._supply.write_samples(origin.model, folder / "samples")
-                if step.width in _NEEDS_SAMPLES
-                else (),
-                width=step.width,
-                inputs=origin.model.graph.inputs,
-                outputs=origin.model.graph.outputs,
-                options=options,
-            )
+            order = order_for(
+                step, origin.model, origin.location,
+                samples=self._supply, folder=folder, options=options,
+            )  # fmt: skip
         except IsomorphError as error:
             return Attempt(path=folder, trouble=trouble_of(error))
         suffix = registry.converter(step.converter).suffix

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import MappingProxyType
 
 from isomorph.core.conversion import Workaround
+from isomorph.core.converter_abilities import ReleaseNeeds, passes_without
 from isomorph.core.errors import RuntimeFailedError
 
 PACKAGES = ("tensorflow", "tf2onnx")
@@ -13,6 +17,12 @@ WORKAROUNDS = (
     Workaround(name="older opset", description="converted for opset 15", options={"opset": "15"}),
 )
 
+_IMPORTS = "import tensorflow, tf2onnx"
+RELEASES = MappingProxyType({
+    "tf2onnx": ReleaseNeeds(statement=_IMPORTS, beside=("tensorflow",)),
+    "tensorflow": ReleaseNeeds(statement=_IMPORTS, beside=("tf2onnx",)),
+    "tensorflow-cpu": ReleaseNeeds(statement=_IMPORTS, beside=("tf2onnx",)),
+})  # fmt: skip
 NEWEST_OPSET = 18
 """The newest that tf2onnx's own operators cover."""
 
@@ -29,6 +39,29 @@ def handled(*, tflite: bool) -> list[str]:
     names = {name for versions in registered for each in versions for name in each}
     chosen = (name for name in names if name.startswith(_TFLITE) == tflite)
     return sorted(name.removeprefix(_TFLITE) for name in chosen)
+
+
+def optimizers() -> Sequence[str]:
+    """The passes over the finished graph, in the order in which they run."""
+    from tf2onnx import optimizer
+
+    return tuple(optimizer._optimizers)
+
+
+@contextmanager
+def leaving_out(options: Mapping[str, str]) -> Iterator[None]:
+    """Without the passes that an order leaves out; the function that runs them takes no list."""
+    from tf2onnx import optimizer
+
+    known = optimizer._optimizers
+    left_out = passes_without(options)
+    optimizer._optimizers = type(known)(
+        (name, each) for name, each in known.items() if name not in left_out
+    )
+    try:
+        yield
+    finally:
+        optimizer._optimizers = known
 
 
 class _ErrorLog(logging.Handler):

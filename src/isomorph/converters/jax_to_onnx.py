@@ -30,6 +30,7 @@ class JaxToOnnx:
         ),
     )
     loses = ("the names of operations", "layers as single nodes: they are decomposed")
+    takes_opset = True
 
     def convert(self, order: Order) -> Sequence[str]:
         """Write the model."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from isomorph.core.conversion import AS_IS, Order, Workaround
+from isomorph.core.converter_abilities import OPSET, ReleaseNeeds
 from isomorph.core.errors import UsageError
 from isomorph.core.lazy import require
 
@@ -27,13 +29,26 @@ class OnnxOpset:
         ),
     )
     loses: tuple[str, ...] = ()
+    takes_opset = True
+    releases = MappingProxyType({
+        "onnx": ReleaseNeeds(statement="from onnx import checker, version_converter"),
+    })  # fmt: skip
+
+    def conversion_lines(self, options: Mapping[str, str]) -> tuple[str, ...]:
+        """The call of ONNX's version converter."""
+        wanted = int(options.get(OPSET, "0"))
+        return (
+            "import onnx",
+            "from onnx import version_converter",
+            f"onnx.save(version_converter.convert_version(onnx.load(source), {wanted}), target)",
+        )
 
     def convert(self, order: Order) -> Sequence[str]:
         """Write the model at the wanted opset; its converter has few adapters for the way down."""
         onnx = require("onnx", extra="all", needed_for=f"converter {self.name!r}")
         from onnx import version_converter
 
-        wanted = order.options.get("opset")
+        wanted = order.options.get(OPSET)
         if wanted is None:
             raise UsageError("BAD_OPTION", "no opset is stated", fix="add --opset 17, for example")
         model = onnx.load(order.source)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 
 from isomorph.converters._ort_quantize import WORKAROUNDS, prepared, weight_options
 from isomorph.core.conversion import Order
+from isomorph.core.converter_abilities import ReleaseNeeds
 from isomorph.core.lazy import require
 
 
@@ -21,6 +23,12 @@ class OnnxToDynamic:
     rank, named = 0, False
     workarounds = WORKAROUNDS
     loses: tuple[str, ...] = ()
+    releases = MappingProxyType({
+        "onnxruntime": ReleaseNeeds(
+            statement="import onnx; from onnxruntime.quantization import quantize_dynamic",
+            beside=("ml_dtypes", "onnx", "sympy"),
+        ),
+    })  # fmt: skip
 
     def convert(self, order: Order) -> Sequence[str]:
         """Write the model."""

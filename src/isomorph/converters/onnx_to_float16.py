@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any
 
 from isomorph.core.conversion import KEEP_FLOAT32, Order, Workaround
+from isomorph.core.converter_abilities import ReleaseNeeds
 from isomorph.core.lazy import require
 
 _QUANTIZERS = ("QuantizeLinear", "DequantizeLinear")
@@ -70,6 +72,12 @@ class OnnxToFloat16:
         ),
     )
     loses = ("values beyond ±65504, and small ones below 6e-8",)
+    releases = MappingProxyType({
+        "onnxruntime": ReleaseNeeds(
+            statement="import onnx; from onnxruntime.transformers import float16",
+            beside=("onnx",),
+        ),
+    })  # fmt: skip
 
     def convert(self, order: Order) -> Sequence[str]:
         """Write the narrow model."""

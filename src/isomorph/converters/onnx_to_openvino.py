@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 
 from isomorph.converters import _openvino
 from isomorph.core.conversion import Order, Workaround
+from isomorph.core.converter_abilities import ReleaseNeeds
 from isomorph.core.lazy import require
 
 
@@ -22,6 +24,7 @@ class OnnxToOpenvino:
     workarounds: tuple[Workaround, ...] = ()
     loses = ("metadata of the ONNX file", *_openvino.LOSES)
     proven_as = _openvino.PROVEN_AS
+    releases = MappingProxyType({"openvino": ReleaseNeeds(statement="import openvino")})
 
     def convert(self, order: Order) -> Sequence[str]:
         """Write .xml and .bin."""

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 
 from isomorph.converters._torch_operators import taken
 from isomorph.core.conversion import AS_IS, Order, Workaround
+from isomorph.core.converter_abilities import ReleaseNeeds, passes_without
 from isomorph.core.lazy import require
+
+_OPTIMIZE = "optimize"
+_IMPORTS = "import onnxscript, torch.onnx"
 
 
 class PytorchToOnnx:
@@ -27,6 +32,15 @@ class PytorchToOnnx:
         ),
     )
     loses = ("gradients and training mode",)
+    takes_opset = True
+    releases = MappingProxyType({
+        "torch": ReleaseNeeds(statement=_IMPORTS, beside=("onnxscript",)),
+        "onnxscript": ReleaseNeeds(statement=_IMPORTS, beside=("torch",)),
+    })  # fmt: skip
+
+    def passes(self) -> Sequence[str]:
+        """Its own optimizer, as a whole: its parts have no names that could be left out."""
+        return (_OPTIMIZE,)
 
     def abilities(self) -> dict[str, object]:
         """Operators with a translation, and those that are first taken apart."""
@@ -46,12 +60,13 @@ class PytorchToOnnx:
         given = live(order)
         opset = order.options.get("opset")
         exported = given.kind == "exported"
+        plain = order.options.get("optimize") == "no" or _OPTIMIZE in passes_without(order.options)
         program = torch.onnx.export(
             given.native,
             () if exported else given.args,
             kwargs=None if exported or not given.kwargs else dict(given.kwargs),
             dynamo=True,
-            optimize=order.options.get("optimize") != "no",
+            optimize=not plain,
             opset_version=int(opset) if opset else None,
             # An exported program has its names; a module's would be guessed.
             input_names=None if exported else [spec.name for spec in order.inputs],

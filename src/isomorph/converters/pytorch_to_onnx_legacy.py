@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 
 from isomorph.core.conversion import AS_IS, Order, Workaround
+from isomorph.core.converter_abilities import ReleaseNeeds, passes_without
 from isomorph.core.lazy import require
 from isomorph.core.model import TensorSpec
+
+_FOLDING = "constant_folding"
 
 
 class PytorchToOnnxLegacy:
@@ -25,6 +29,14 @@ class PytorchToOnnxLegacy:
         ),
     )
     loses = ("gradients and training mode", "where in the source a node came from")
+    takes_opset = True
+    releases = MappingProxyType({
+        "torch": ReleaseNeeds(statement="import onnx, torch.onnx", beside=("onnx",)),
+    })  # fmt: skip
+
+    def passes(self) -> Sequence[str]:
+        """The only one that can be left out."""
+        return (_FOLDING,)
 
     def abilities(self) -> dict[str, object]:
         """Operators with a symbolic function, and composite ones, whatever their overload."""
@@ -50,6 +62,7 @@ class PytorchToOnnxLegacy:
             order.target,
             kwargs=dict(given.kwargs) or None,
             dynamo=False,
+            do_constant_folding=_FOLDING not in passes_without(order.options),
             opset_version=int(order.options.get("opset", "17")),
             input_names=[spec.name for spec in order.inputs],
             dynamic_axes=axes or None,

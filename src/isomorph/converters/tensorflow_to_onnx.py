@@ -7,7 +7,7 @@ from typing import Any
 
 from isomorph import registry
 from isomorph.converters import _tf2onnx
-from isomorph.converters._tf2onnx import NEWEST_OPSET, failing_loudly, handled
+from isomorph.converters._tf2onnx import NEWEST_OPSET, failing_loudly, handled, leaving_out
 from isomorph.core.conversion import AS_IS, Order
 from isomorph.core.lazy import require
 
@@ -23,6 +23,13 @@ class TensorflowToOnnx:
     rank, named = 0, False
     workarounds = _tf2onnx.WORKAROUNDS
     loses = ("gradients and training mode", "layers, losses and custom objects of Keras")
+    takes_opset = True
+    releases = _tf2onnx.RELEASES
+
+    def passes(self) -> Sequence[str]:
+        """The optimizers of tf2onnx."""
+        require("tf2onnx", extra="tensorflow", needed_for=f"converter {self.name!r}")
+        return _tf2onnx.optimizers()
 
     def abilities(self) -> dict[str, object]:
         """Operators with a handler."""
@@ -41,7 +48,7 @@ class TensorflowToOnnx:
         outputs = [native_name(port.tensor) for port in program.outputs]
         names = [port.name for port in (*program.inputs, *program.outputs)]
         met: list[str] = []
-        with failing_loudly():
+        with failing_loudly(), leaving_out(order.options):
             convert.from_graph_def(
                 program.graph_def,
                 input_names=inputs,

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Any
 
 from isomorph import registry
 from isomorph.core.conversion import AS_IS, Order, Workaround
+from isomorph.core.converter_abilities import ReleaseNeeds
 
 
 class TensorflowToTflite:
@@ -42,6 +44,10 @@ class TensorflowToTflite:
         "layers, losses and custom objects of Keras",
         "the names of nodes: they are joined",
     )
+    releases = MappingProxyType({
+        name: ReleaseNeeds(statement="import tensorflow")
+        for name in ("tensorflow", "tensorflow-cpu")
+    })  # fmt: skip
 
     def convert(self, order: Order) -> Sequence[str]:
         """Write the flatbuffer."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from isomorph.converters import _tf2onnx
-from isomorph.converters._tf2onnx import NEWEST_OPSET, failing_loudly, handled
+from isomorph.converters._tf2onnx import NEWEST_OPSET, failing_loudly, handled, leaving_out
 from isomorph.core.conversion import AS_IS, Order
 from isomorph.core.lazy import require
 
@@ -21,6 +21,13 @@ class TfliteToOnnx:
     rank, named = 0, False
     workarounds = _tf2onnx.WORKAROUNDS
     loses = ("metadata and signatures of the flatbuffer",)
+    takes_opset = True
+    releases = _tf2onnx.RELEASES
+
+    def passes(self) -> Sequence[str]:
+        """The optimizers of tf2onnx."""
+        require("tf2onnx", extra="tensorflow", needed_for=f"converter {self.name!r}")
+        return _tf2onnx.optimizers()
 
     def abilities(self) -> dict[str, object]:
         """Operators with a handler."""
@@ -32,7 +39,7 @@ class TfliteToOnnx:
         require("tf2onnx", extra="tensorflow", needed_for=f"converter {self.name!r}")
         from tf2onnx import convert
 
-        with failing_loudly():
+        with failing_loudly(), leaving_out(order.options):
             convert.from_tflite(
                 order.source,
                 opset=int(order.options.get("opset", NEWEST_OPSET)),

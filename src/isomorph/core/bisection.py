@@ -1,4 +1,7 @@
-"""A search for the first release, or optimizer, under which the verdict is another one."""
+"""A search for the first point under which the verdict is another one.
+
+Points are releases, optimizers, operator sets, or passes of a converter.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,8 @@ class Over(StrEnum):
 
     RELEASES = "releases"
     OPTIMIZERS = "optimizers"
+    OPSETS = "opsets"
+    PASSES = "passes"
 
 
 class TrialStatus(StrEnum):
@@ -69,6 +74,8 @@ class Bisection:
     """The first point with another verdict."""
     without_verdict: tuple[str, ...] = ()
     """Points between these two that have no verdict: the change may be in one of them."""
+    converter: str = ""
+    """The converter that is called at each point; empty where the models are as given."""
     cache: str = ""
     reproducer: str = ""
     seconds: float = 0.0
@@ -78,6 +85,14 @@ class Bisection:
     def trial(self, point: str) -> Trial | None:
         """The trial of a point; None where it was not tried."""
         return next((each for each in self.trials if each.point == point), None)
+
+    @property
+    def ends(self) -> tuple[Trial, Trial]:
+        """The trials of ``before`` and ``after``, of a search that found a change or none."""
+        before, after = self.trial(self.before), self.trial(self.after)
+        assert before is not None
+        assert after is not None
+        return before, after
 
     @property
     def exit_code(self) -> int:

@@ -151,15 +151,3 @@ class InstalledFrom(Protocol):
     packages: Mapping[str, str]
     """By the name of each package in an index, a statement in Python that hands an array of NumPy
     to it and takes one back; a release that was built for another NumPy may fail only then."""
-
-
-@runtime_checkable
-class WritesProgram(Protocol):
-    """The ability of a runtime to write a program that runs a model without isomorph."""
-
-    def program(self, model: str, settings: Mapping[str, str]) -> str:
-        """Python source that runs the file ``model`` on each ``inputs*.npz`` beside it.
-
-        It keeps the outputs there, and compares them with those that another release left.
-        """
-        ...

@@ -13,18 +13,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptSource:
-    """How a program without isomorph runs a model that has one output.
+    """How a program without isomorph runs a model that has one output, or one output of several.
 
     ``body`` is that of a function of ``path``, ``feeds`` (arrays by name, in the order of the
     model's inputs) and ``output`` (the name of its output); it returns an array. ``imports`` are
     whole lines; ``packages`` have the version of each package in ``__version__``. ``variables``
-    must stand in the environment before the imports.
+    must stand in the environment before the imports. ``names_output`` states that ``output`` may
+    be any of several.
     """
 
     imports: tuple[str, ...]
     packages: tuple[str, ...]
     body: tuple[str, ...]
     variables: Mapping[str, str]
+    names_output: bool = False
 
 
 @runtime_checkable

@@ -17,6 +17,13 @@ class Verb(StrEnum):
 
     CHECK = "check"
     PROVE = "prove"
+    FIX = "fix"
+    CONVERT = "convert"
+
+    @property
+    def takes_one(self) -> bool:
+        """Whether it takes the reference alone."""
+        return self is Verb.CONVERT
 
 
 class EngineName(StrEnum):
@@ -41,7 +48,11 @@ class CellStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One combination; ``options`` are those of a pair of the project file."""
+    """One combination; ``options`` are those of a pair of the project file.
+
+    ``candidate`` is empty where there is one model: what it is converted to, or its own oracle, is
+    compared with it.
+    """
 
     model: str
     environment: str

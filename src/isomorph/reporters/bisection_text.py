@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 _REASON = 120
 _ALONE = " alone"
+_SWITCHED = (Over.OPTIMIZERS, Over.PASSES)
+_HEADS = {Over.OPTIMIZERS: "point", Over.PASSES: "pass left out", Over.OPSETS: "operator set"}
 
 
 def as_text(found: Bisection) -> str:
@@ -33,7 +35,7 @@ def as_line(trial: Trial) -> str:
 
 
 def _headline(found: Bisection) -> str:
-    what = found.package if found.over is Over.RELEASES else f"optimizers of {found.package}"
+    what = found.package if found.over is Over.RELEASES else f"{found.over} of {found.package}"
     if found.outcome is SearchOutcome.UNDECIDED:
         return f"UNDECIDED: fewer than two of these {found.over} have a verdict ({what})"
     before, after = (found.trial(point) for point in (found.before, found.after))
@@ -46,8 +48,13 @@ def _headline(found: Bisection) -> str:
             f"NO CHANGE: {before.verdict.upper()} with the first ({before.point}) and with the "
             f"last ({after.point}) of {len(found.points)} ({what})"
         )
-    if found.over is Over.OPTIMIZERS:
+    if found.over in _SWITCHED:
         return f"{after.verdict.upper()} once {after.point} is off, {before.verdict} before"
+    if found.over is Over.OPSETS:
+        return (
+            f"operator set {after.point} is the first with another verdict: "
+            f"{after.verdict.upper()}, {before.verdict} with {before.point}"
+        )
     return (
         f"{found.package} {after.point} is the first release with another verdict: "
         f"{after.verdict.upper()}, {before.verdict} with {before.point}"
@@ -61,15 +68,27 @@ def _details(found: Bisection) -> list[str]:
         lines.append(f"  {names} between them: without a verdict, so it may be one of these")
     if found.outcome is SearchOutcome.ENDS_AGREE and len(found.points) > 2:
         lines.append("  what changed and changed back between them is not searched for")
+    lines += _other_packages(found)
     alone = found.trial(found.after + _ALONE)
     if alone is not None and alone.verdict:
         lines.append(f"  with {found.after} alone off, the verdict is {alone.verdict}")
     return lines
 
 
+def _other_packages(found: Bisection) -> list[str]:
+    """What else differs between the two environments: the change may come from there."""
+    if found.over is not Over.RELEASES or found.outcome is not SearchOutcome.FOUND:
+        return []
+    before, after = (each.packages for each in found.ends)
+    names = sorted({*before, *after} - {found.package}, key=str.lower)
+    other = [f"{name} {before.get(name, 'absent')} → {after.get(name, 'absent')}"
+             for name in names if before.get(name) != after.get(name)]  # fmt: skip
+    return [f"  also different there: {printable(', '.join(other))}"] if other else []
+
+
 def _table(found: Bisection) -> str:
     order = {point: place for place, point in enumerate(found.points)}
-    rows = [["point" if found.over is Over.OPTIMIZERS else found.package, "verdict", "NumPy", ""]]
+    rows = [[_HEADS.get(found.over, found.package), "verdict", "NumPy", ""]]
     for trial in sorted(found.trials, key=lambda each: order.get(each.point, len(order))):
         mark = ""
         if found.outcome is SearchOutcome.FOUND:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from isomorph.core.escaping import printable
+from isomorph.reporters._plain_script import function, preamble
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
@@ -40,22 +41,11 @@ _REALS = (
 def script(facts: ScriptFacts) -> str:
     """Python that runs both parts, prints their values, and exits with 0 where they differ."""
     sides = [side for side in (facts.reference, facts.candidate) if side is not None]
-    variables = {k: v for side in sides for k, v in side.source.variables.items()}
-    imports = list(dict.fromkeys(line for side in sides for line in side.source.imports))
     packages = list(dict.fromkeys(name for side in sides for name in side.source.packages))
     lines = [
         *_head(facts),
         "",
-        *(["import os"] if variables else []),
-        "import sys",
-        "from pathlib import Path",
-        "",
-        *(f"os.environ[{key!r}] = {value!r}" for key, value in variables.items()),
-        *([""] if variables else []),
-        "import numpy as np",
-        *imports,
-        "",
-        "FOLDER = Path(__file__).resolve().parent",
+        *preamble([side.source for side in sides]),
         "# The largest difference that rounding and intended loss explain, as isomorph derived it.",
         f"EXPLAINED = {facts.explained!r}",
         "",
@@ -63,8 +53,8 @@ def script(facts: ScriptFacts) -> str:
         *(_REALS if any(_gridded(side) for side in sides) else ()),
     ]
     if facts.reference is not None:
-        lines += [*_function("reference", facts.reference), "", ""]
-    lines += [*_function("candidate", facts.candidate), "", ""]
+        lines += function("reference", facts.reference.file, facts.reference.source)
+    lines += function("candidate", facts.candidate.file, facts.candidate.source)
     lines += _compared(facts)
     lines += [f"print({name!r}, {name}.__version__)" for name in packages]
     lines += [
@@ -91,12 +81,6 @@ def _head(facts: ScriptFacts) -> Iterator[str]:
 
 def _gridded(side: ScriptSide) -> bool:
     return side.grid is not None or any(feed.grid is not None for feed in side.feeds)
-
-
-def _function(name: str, side: ScriptSide) -> Iterator[str]:
-    yield f"def {name}(path, feeds, output):"
-    yield f'    """The values of {side.file} as its runtime computes them."""'
-    yield from (f"    {line}" if line else "" for line in side.source.body)
 
 
 def _compared(facts: ScriptFacts) -> Iterator[str]:

@@ -20,6 +20,7 @@ _RULES = {
     "divergent": ("error", "The candidate is another function than the reference."),
     "unknown": ("warning", "It could not be measured whether the models are the same function."),
     "open": ("note", "It is not proven that the models are the same function."),
+    "unrepaired": ("error", "The candidate is another function, and no repair was proven."),
     "error": ("error", "The cell ended with an error."),
     "lost": ("error", "The process of the cell was ended from outside each time."),
 }

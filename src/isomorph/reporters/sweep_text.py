@@ -15,9 +15,10 @@ from isomorph.reporters.table import columns
 if TYPE_CHECKING:
     from isomorph.core.sweep import Sweep
 
-FINE = ("equivalent", "degraded", "proven")
+FINE = ("equivalent", "degraded", "proven", "repaired")
 SYMBOLS = {"equivalent": "=", "degraded": "≈", "divergent": "≠", "unknown": "?", "proven": "≡",
-          "open": "○", "error": "!", "lost": "!", "left": "·"}  # fmt: skip
+           "open": "○", "repaired": "✓", "unrepaired": "✗", "error": "!", "lost": "!",
+           "left": "·"}  # fmt: skip
 _NAMED = 40
 """Cells that are named one by one because they are not fine; all are in the exported rows."""
 

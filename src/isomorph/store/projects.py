@@ -128,13 +128,14 @@ def checked_options(
     known: tuple[str, ...],
     file: Path,
     where: str,
+    kinds: Mapping[str, ValueKind] = OPTIONS,
 ) -> dict[str, Any]:
     """The options of a table, each known and of its type."""
     if not isinstance(table, dict):
         raise toml.wrong_type(where, table, "a table", file=file, where=where)
     toml.refuse_unknown(table, known, file=file, where=where)
     for key, value in table.items():
-        kind = OPTIONS[key]
+        kind = kinds[key]
         if not kind.fits(value):
             raise toml.wrong_type(key, value, kind.expected, file=file, where=where)
     return dict(table)

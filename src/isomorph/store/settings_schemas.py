@@ -10,7 +10,8 @@ from importlib.resources import files
 from typing import Any
 
 from isomorph.core.sweep import Verb
-from isomorph.store import projects, sweep_files
+from isomorph.store import projects, sweep_files, sweep_options
+from isomorph.store.value_kinds import ValueKind
 
 DIALECT = "http://json-schema.org/draft-07/schema#"
 """What editors of TOML read."""
@@ -54,7 +55,8 @@ def sweep_schema(meanings: Mapping[str, str]) -> dict[str, Any]:
             "properties": dict.fromkeys(sweep_files.PARTS, part),
         },
     }
-    model = _table(sweep_files.OF_MODEL, meanings, required=("reference", "candidate"))
+    kinds = sweep_options.OPTIONS
+    model = _table(sweep_options.OF_MODEL, meanings, required=("reference",), kinds=kinds)
     described: dict[str, dict[str, Any]] = {
         "store": {"type": "string", "minLength": 1, "description": "The folder of the results."},
         "verb": {"enum": [str(each) for each in Verb], "description": "What each cell runs."},
@@ -66,12 +68,17 @@ def sweep_schema(meanings: Mapping[str, str]) -> dict[str, Any]:
             "description": "Each cell is run once for each.",
         },
         "models": {**_tables(model), "description": "Pairs of models, or patterns of files."},
+        "pairs": {
+            "type": "string",
+            "minLength": 1,
+            "description": "An isomorph.toml whose pairs are models as well.",
+        },
         "environments": {
-            **_tables(_table(sweep_files.OF_ENVIRONMENT, meanings)),
+            **_tables(_table(sweep_options.OF_ENVIRONMENT, meanings, kinds=kinds)),
             "description": "Options by name; each model is run in each.",
         },
         "shards": {
-            **_tables(_table(sweep_files.OF_SHARD, meanings)),
+            **_tables(_table(sweep_options.OF_SHARD, meanings, kinds=kinds)),
             "description": "Parts of the data by name; each model is run on each.",
         },
         "include": {**cells, "description": "Run the cells that fit one of these patterns."},
@@ -83,7 +90,7 @@ def sweep_schema(meanings: Mapping[str, str]) -> dict[str, Any]:
         "title": "sweep.toml: a matrix of checks",
         "type": "object",
         "additionalProperties": False,
-        "required": ["models"],
+        "anyOf": [{"required": ["models"]}, {"required": ["pairs"]}],
         "properties": {key: described[key] for key in sweep_files.KEYS},
     }
 
@@ -93,17 +100,20 @@ def _tables(table: dict[str, Any]) -> dict[str, Any]:
 
 
 def _table(
-    names: Sequence[str], meanings: Mapping[str, str], *, required: Sequence[str] = ()
+    names: Sequence[str],
+    meanings: Mapping[str, str],
+    *,
+    required: Sequence[str] = (),
+    kinds: Mapping[str, ValueKind] = projects.OPTIONS,
 ) -> dict[str, Any]:
     table: dict[str, Any] = {
         "type": "object",
         "additionalProperties": False,
-        "properties": {name: _option(name, meanings) for name in names},
+        "properties": {name: _option(name, meanings, kinds[name]) for name in names},
     }
     return table | ({"required": list(required)} if required else {})
 
 
-def _option(name: str, meanings: Mapping[str, str]) -> dict[str, Any]:
-    kind = projects.OPTIONS[name]
+def _option(name: str, meanings: Mapping[str, str], kind: ValueKind) -> dict[str, Any]:
     parts = (meanings.get(name, ""), f"Expected: {kind.expected}.")
     return {**kind.schema, "description": " ".join(part for part in parts if part)}

@@ -15,18 +15,24 @@ from isomorph.core.runtime_word import require_trust
 from isomorph.core.sweep import Cell, SweepPlan, Verb
 from isomorph.core.sweep_limits import SWEEP_CELLS
 from isomorph.store import toml
-from isomorph.store.projects import PATHS, checked_options, option_names
+from isomorph.store.projects import PATHS, checked_options, read_project
 from isomorph.store.safe_paths import exists
+from isomorph.store.sweep_options import (
+    OF_ENVIRONMENT,
+    OF_MODEL,
+    OF_SHARD,
+    OPTIONS,
+    require_taken,
+)
 from isomorph.store.value_kinds import text
 
 NAME = "sweep.toml"
 _STEM = "{stem}"
-KEYS = ("store", "verb", "seeds", "models", "environments", "shards", "include", "exclude")
+KEYS = (
+    "store", "verb", "seeds", "models", "pairs", "environments", "shards", "include", "exclude",
+)  # fmt: skip
 PARTS = ("model", "environment", "shard")
 """The parts of the name of a cell."""
-OF_MODEL = tuple(each for each in option_names() if each not in ("environments", "seed"))
-OF_ENVIRONMENT = tuple(each for each in option_names() if each not in PATHS)
-OF_SHARD = ("data", "inputs")
 
 
 def read_sweep(path: Path) -> SweepPlan:
@@ -58,7 +64,7 @@ def read_sweep(path: Path) -> SweepPlan:
 
 def _cells(document: Mapping[str, Any], verb: Verb, file: Path) -> Iterator[Cell]:
     environments = {
-        name: checked_options(table, OF_ENVIRONMENT, file, f"environments.{name}")
+        name: checked_options(table, OF_ENVIRONMENT, file, f"environments.{name}", OPTIONS)
         for name, table in _tables(document, "environments", file).items()
     } or {"usual": {}}
     shards = {
@@ -69,8 +75,9 @@ def _cells(document: Mapping[str, Any], verb: Verb, file: Path) -> Iterator[Cell
     include, exclude = (_patterns(document, key, file) for key in ("include", "exclude"))
     models = [
         each for name, table in _tables(document, "models", file).items()
-        for each in _models(name, table, file)
+        for each in _models(name, table, file, verb)
     ]  # fmt: skip
+    models += _project_pairs(document, file, verb)
     count = len(models) * len(environments) * len(shards) * len(seeds)
     if count > SWEEP_CELLS:
         raise UsageError(
@@ -84,29 +91,65 @@ def _cells(document: Mapping[str, Any], verb: Verb, file: Path) -> Iterator[Cell
         if (include and not _matches(include, parts)) or _matches(exclude, parts):
             continue
         stated = {**options, **environments[environment], **shards[shard]}
-        require_trust(stated, file=str(file), where=f"{name}@{environment}")
+        where = f"{name}@{environment}"
+        require_taken(stated, verb, file=str(file), where=where)
+        require_trust(stated, file=str(file), where=where)
         yield Cell(
             model=name, environment=environment, shard=shard, seed=seed,
             reference=reference, candidate=candidate, verb=verb, options=stated,
         )  # fmt: skip
 
 
-def _models(name: str, table: object, file: Path) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
-    """The pair of a table, or one pair for each file that a pattern names."""
-    where = f"models.{name}"
-    options = checked_options(table, OF_MODEL, file, where)
-    words = options.pop("reference", None), options.pop("candidate", None)
-    if None in words:
-        raise toml.wrong_type("reference or candidate", None, "a path", file=file, where=where)
-    reference, candidate = (str(word) for word in words)
+_Model = tuple[str, str, str, dict[str, Any]]
+"""A name, the reference, the candidate (empty where there is none), and options."""
+
+
+def _project_pairs(document: Mapping[str, Any], file: Path, verb: Verb) -> Iterator[_Model]:
+    """The pairs of the project file that the key ``pairs`` names."""
+    stated = document.get("pairs")
+    if stated is None:
+        return
+    if not stated or not text("a path").fits(stated):
+        raise toml.wrong_type("pairs", stated, "the path of an isomorph.toml", file=file,
+                              where="top level")  # fmt: skip
+    path = Path(_place(stated, file))
+    project = read_project(path)
+    for pair in () if project is None else project.pairs:
+        _refuse_factories((pair.reference, pair.candidate or ""), path, f"pairs.{pair.name}")
+        # The seeds are those of the sweep.
+        options = {name: value for name, value in pair.options.items() if name != "seed"}
+        candidate = "" if verb.takes_one or pair.candidate is None else pair.candidate
+        sides = [str(Path(each).resolve()) if each else "" for each in (pair.reference, candidate)]
+        yield pair.name, sides[0], sides[1], options
+
+
+def _refuse_factories(words: Sequence[str], file: Path, where: str) -> None:
     for word in words:
-        if ":" in str(word) and not exists(file.parent / str(word)):
+        if ":" in word and not exists(file.parent / word):
             raise UsageError(
                 "CONFIG_INVALID", f"{word!r} is a factory", file=str(file), where=where,
                 why="what a factory returns has no digest, so a cell would never be known as done",
                 fix="export the model to a file",
             )  # fmt: skip
+
+
+def _models(name: str, table: object, file: Path, verb: Verb) -> Iterator[_Model]:
+    """The models of a table, or of each file that a pattern names."""
+    where = f"models.{name}"
+    options = checked_options(table, OF_MODEL, file, where, OPTIONS)
+    words = options.pop("reference", None), options.pop("candidate", None)
+    if words[0] is None or (words[1] is None) != verb.takes_one:
+        expected = "the model alone" if verb.takes_one else "a path"
+        raise toml.wrong_type("reference or candidate", words[1], expected, file=file, where=where)
+    reference, candidate = (str(word or "") for word in words)
+    _refuse_factories((reference, candidate), file, where)
     options = _located(options, file)
+    if verb.takes_one:
+        found = _fitting(reference, file, where) if glob.has_magic(reference) else [reference]
+        for each in found:
+            more = f"/{Path(each).stem}" if glob.has_magic(reference) else ""
+            yield name + more, _place(each, file), "", options
+        return
     if not glob.has_magic(candidate) and not glob.has_magic(reference):
         yield name, _place(reference, file), _place(candidate, file), options
         return
@@ -116,13 +159,7 @@ def _models(name: str, table: object, file: Path) -> Iterator[tuple[str, str, st
             "CONFIG_INVALID", f"{other!r} does not follow from {pattern!r}", file=str(file),
             where=where, why=f"one side is a pattern, the other has {_STEM} in its place",
         )  # fmt: skip
-    found = _fitting(pattern, file, where)
-    if not found:
-        raise UsageError(
-            "CONFIG_INVALID", f"no file fits {pattern!r}", file=str(file), where=where,
-            why="patterns are relative to the sweep file",
-        )  # fmt: skip
-    for each in found:
+    for each in _fitting(pattern, file, where):
         stem = Path(each).stem
         sides = {pattern: each, other: other.replace(_STEM, stem)}
         first, second = (_place(sides[word], file) for word in (reference, candidate))
@@ -145,6 +182,11 @@ def _fitting(pattern: str, file: Path, where: str) -> list[str]:
         ) from error  # fmt: skip
     hidden = {part for part in stated.parts if part.startswith(".")}
     shown = [path for path in found if not _is_hidden(path.relative_to(root), hidden)]
+    if not shown:
+        raise UsageError(
+            "CONFIG_INVALID", f"no file fits {pattern!r}", file=str(file), where=where,
+            why="patterns are relative to the sweep file",
+        )  # fmt: skip
     return sorted(str(path if stated.anchor else path.relative_to(root)) for path in shown)
 
 

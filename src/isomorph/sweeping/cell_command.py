@@ -7,14 +7,19 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import UsageError
+from isomorph.core.sweep import Verb
 
 if TYPE_CHECKING:
     from isomorph.core.sweep import Cell
 
 
-def command_words(cell: Cell) -> list[str]:
-    """``check REFERENCE CANDIDATE`` with every option of the cell."""
-    words = [str(cell.verb), cell.reference, cell.candidate, f"--seed={cell.seed}"]
+def command_words(cell: Cell, made: str = "made") -> list[str]:
+    """``check REFERENCE CANDIDATE`` with every option of the cell.
+
+    ``made`` is where a conversion writes its result, which nobody keeps.
+    """
+    models = [cell.reference, made if cell.verb is Verb.CONVERT else cell.candidate]
+    words = [str(cell.verb), *(each for each in models if each), f"--seed={cell.seed}"]
     for name, value in cell.options.items():
         if name not in _WORDS:
             raise UsageError("CONFIG_INVALID", f"a cell of a sweep knows no option {name!r}")
@@ -72,6 +77,12 @@ _WORDS: Mapping[str, Callable[[Any], list[str]]] = {
     "locate": lambda value: ["--locate" if value else "--no-locate"],
     "memory": _single("--memory"),
     "timeout": _single("--timeout"),
+    "to": _single("--to"),
+    "quantize": _single("--quantize"),
+    "precision": _single("--precision"),
+    "via": lambda value: [f"--via={','.join(value)}"],
+    "opset": _single("--opset"),
+    "repair": _switch("--repair"),
 }
 
 

@@ -88,7 +88,8 @@ class CellKeys:
         facts = {
             "verb": cell.verb, "seed": cell.seed, "options": stated,
             "reference": self._of_path(cell.reference),
-            "candidate": self._of_path(cell.candidate), "versions": self._installed,
+            "candidate": self._of_path(cell.candidate) if cell.candidate else "",
+            "versions": self._installed,
         }  # fmt: skip
         if elsewhere:
             facts["elsewhere"] = elsewhere
@@ -97,7 +98,8 @@ class CellKeys:
     def files(self, cell: Cell) -> dict[str, tuple[CellFile, ...]]:
         """The files of each path that the cell states; call ``key`` first."""
         stated = [str(value) for name, value in cell.options.items() if name in PATHS]
-        return {word: self._content[word][1] for word in (cell.reference, cell.candidate, *stated)}
+        words = (cell.reference, cell.candidate, *stated)
+        return {word: self._content[word][1] for word in words if word}
 
     def _of_path(self, word: str) -> str:
         if word not in self._content:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from isomorph.core.divergence import Verdict
 from isomorph.core.sweep import CellResult, CellStatus, Verb
+from isomorph.core.untrusted_json import read_json
 from isomorph.store.reports import read_report
 
 if TYPE_CHECKING:
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from isomorph.core.sweep import Cell
     from isomorph.sweeping.cell_process import Ended
 
+UNKNOWN_EXIT = Verdict.UNKNOWN.exit_code
+
 
 def blank(cell: Cell, key: str) -> CellResult:
     """A cell that has no answer yet."""
@@ -25,9 +29,11 @@ def blank(cell: Cell, key: str) -> CellResult:
     )  # fmt: skip
 
 
-def report_words(path: Path) -> list[str]:
+def report_words(path: Path, verb: Verb) -> list[str]:
     """The words that make a command write its report as JSON."""
-    return ["--format=json", f"--output={path}"]
+    # The output of these two is a model.
+    option = "--report" if verb in (Verb.FIX, Verb.CONVERT) else "--output"
+    return ["--format=json", f"{option}={path}"]
 
 
 def answer(cell_verb: Verb, ended: Ended, path: Path) -> dict[str, Any]:
@@ -44,7 +50,31 @@ def answer(cell_verb: Verb, ended: Ended, path: Path) -> dict[str, Any]:
     if cell_verb is Verb.PROVE:
         word = "proven" if ended.exit_code == 0 else "open"
         return {**found, "verdict": word, "headline": word.upper()}
+    if cell_verb is Verb.FIX:
+        return {**found, **_repair(path)}
+    if cell_verb is Verb.CONVERT:
+        return {**found, **_conversion(path)}
     return {**found, **_facts(read_report(path))}
+
+
+def _repair(path: Path) -> dict[str, Any]:
+    """Whether a pair was repaired; the verdict where there was nothing to repair, or none."""
+    document = read_json(path.read_text(encoding="utf-8"))
+    verdict, reason = str(document["verdict"]), str(document["reason"])
+    changed = bool(document["patches"] or document["session"])
+    if document["repaired"]:
+        word = "repaired" if changed else verdict
+    else:
+        word = verdict if document["exit_code"] == UNKNOWN_EXIT else "unrepaired"
+    summaries = [str(each["summary"]) for each in document["patches"]]
+    return {"verdict": word, "headline": word.upper(), "reason": "; ".join(summaries) or reason}
+
+
+def _conversion(path: Path) -> dict[str, Any]:
+    """The verdict of what a conversion made."""
+    document = read_json(path.read_text(encoding="utf-8"))
+    verdict, reason = str(document["verdict"]), str(document["reason"])
+    return {"verdict": verdict, "headline": verdict.upper(), "reason": reason}
 
 
 def _facts(report: Report) -> dict[str, Any]:

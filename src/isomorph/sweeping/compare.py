@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from isomorph.core.sweep import CellResult
 
 _RANKS: Mapping[str, int] = {
-    "equivalent": 0, "proven": 0, "degraded": 1, "unknown": 2, "open": 2, "divergent": 3,
+    "equivalent": 0, "proven": 0, "repaired": 1, "degraded": 1, "unknown": 2, "open": 2,
+    "divergent": 3, "unrepaired": 3,
 }  # fmt: skip
 _FINE = 1
 """The last rank of a verdict that is fine."""

@@ -60,8 +60,10 @@ class RayCluster:
         self._ray = ray = require("ray", extra="ray", needed_for="the engine ray")
         self._folder: TempDirs | None = None
         self._shared = ray.is_initialized()  # a program that uses Ray calls us: its cluster
+        self._printing: Any = None
         if not self._shared:
             self._connect(address or os.environ.get("RAY_ADDRESS") or None, memory_bytes)
+            self._silence(ray._private.worker)
         # A task is run again by the sweep, which counts attempts; Ray runs each at most once.
         self._remote = ray.remote(max_retries=0, scheduling_strategy="SPREAD")(_run)
 
@@ -89,10 +91,21 @@ class RayCluster:
                 fix="run this on a node of a cluster (ray status), or leave --address out",
             ) from error  # fmt: skip
 
+    def _silence(self, worker: Any) -> None:  # noqa: ANN401 - a module of Ray
+        """Print nothing of a node that is lost; no option of Ray keeps its log off stdout.
+
+        Stdout is for the answer, and the sweep itself counts what it ran again.
+        """
+        self._printing = worker.print_to_stdstream
+        worker.print_to_stdstream = lambda *_words, **_named: None
+
     def close(self) -> None:
         """Leave the cluster; one that was started here ends, and its folder is removed."""
         if not self._shared:
             self._ray.shutdown()
+        if self._printing is not None:
+            self._ray._private.worker.print_to_stdstream = self._printing
+            self._printing = None
         if self._folder is not None:
             self._folder.remove()
 

@@ -73,7 +73,10 @@ def run_remote_cell(order: Order, fetch: Callable[[Any], bytes]) -> RemoteAnswer
             for at, word in enumerate(absent)
         }  # fmt: skip
         report = scratch.path / "report.json"
-        words = (*command_words(_moved(order.cell, places)), *report_words(report))
+        words = (
+            *command_words(_moved(order.cell, places), str(scratch.path / "made")),
+            *report_words(report, order.cell.verb),
+        )
         ended = _run(CellProcess(words, scratch.path))
         names = {there: word for word, there in places.items()}
         data = _renamed(report.read_bytes(), names) if report.is_file() else None

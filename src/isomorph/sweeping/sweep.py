@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -90,7 +91,8 @@ class Sweeping:
         keys, places, tasks = CellKeys(self.store, versions()), dict[str, list[int]](), []
         for place, cell in enumerate(chosen):
             try:
-                key, words = keys.key(cell), command_words(cell)
+                key = keys.key(cell)
+                words = command_words(cell, str(self._made(key)))
             except IsomorphError as error:
                 self._results[place] = replace(
                     blank(cell, ""), status=CellStatus.DONE, exit_code=error.exit_code,
@@ -111,11 +113,11 @@ class Sweeping:
 
     def _task(self, cell: Cell, key: str, words: Sequence[str], keys: CellKeys) -> Task:
         report = self.store.running / f"{key}.json"
-        size = sum(_size(Path(each)) for each in (cell.reference, cell.candidate))
+        size = sum(_size(Path(each)) for each in (cell.reference, cell.candidate) if each)
         stated = cell.options.get("memory")
         need = int(stated) if stated else START_BYTES + BYTES_PER_BYTE * size
         return Task(
-            key=key, words=(*words, *report_words(report)), folder=self.store.running,
+            key=key, words=(*words, *report_words(report, cell.verb)), folder=self.store.running,
             need_bytes=need, report=report, cell=cell, files=keys.files(cell),
         )  # fmt: skip
 
@@ -142,6 +144,10 @@ class Sweeping:
                 return
             left = lost
 
+    def _made(self, key: str) -> Path:
+        """Where a conversion writes its result, until its report is kept."""
+        return self.store.running / f"{key}.made"
+
     @property
     def _verb(self) -> Verb:
         return self.plan.cells[0].verb
@@ -152,6 +158,8 @@ class Sweeping:
         That is what was lost, and errors: a full disk or a missing package is no fact of a model.
         """
         written = self.store.running / f"{task.key}.json"
+        for each in self.store.running.glob(f"{self._made(task.key).name}*"):
+            shutil.rmtree(each) if each.is_dir() else each.unlink()
         facts = answer(self._verb, ended, written)
         has_report = written.is_file() and ended.exit_code is not None
         facts |= {"attempts": attempt, "report": report_of(task.key) if has_report else ""}

@@ -16,6 +16,7 @@ from typing import Any
 
 from isomorph import registry
 from isomorph.core.conversion import Order
+from isomorph.core.converter_abilities import HasPasses
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
 from isomorph.core.protocols import HasSidecarFiles, ReportsCapabilities
 from isomorph.sessions.error_codec import translate
@@ -50,6 +51,15 @@ def abilities(message: Message) -> Message:
         return {"abilities": {}}
     with _printing_to(Path(message["log"])), offline():
         return {"abilities": dict(extension.abilities())}
+
+
+def passes(message: Message) -> Message:
+    """The passes that a converter can leave out; none where it has not that ability."""
+    converter = registry.converter(message["converter"])
+    if not isinstance(converter, HasPasses):
+        return {"passes": []}
+    with _printing_to(Path(message["log"])), offline():
+        return {"passes": list(converter.passes())}
 
 
 def _failed(name: str, error: BaseException, refused: list[str]) -> IsomorphError:

@@ -10,13 +10,14 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from isomorph.core.errors import IsomorphError, UsageError
+from isomorph.core.errors import IsomorphError, MissingDependencyError, UsageError
 from isomorph.core.escaping import printable
 from isomorph.core.untrusted_json import read_json
 
@@ -135,6 +136,17 @@ def lacks_package(package: str, path: str, *, needed_for: str) -> IsomorphError:
         file=path,
         fix=f"{path} -m pip install {package}",
     )
+
+
+@contextmanager
+def named_environment(interpreter: str) -> Iterator[None]:
+    """What another environment lacks is to be installed there, and not here."""
+    try:
+        yield
+    except MissingDependencyError as error:
+        if not interpreter:
+            raise
+        raise lacks_package(error.package, interpreter, needed_for=error.needed_for) from error
 
 
 def find_executable(place: str) -> str:

@@ -78,6 +78,7 @@ class Worker:
             "rehearse": self._rehearse,
             "convert": _convert,
             "abilities": _abilities,
+            "passes": _passes,
             "cut": self._cut,
         }
 
@@ -234,6 +235,12 @@ def _abilities(message: Message) -> Message:
     from isomorph.workers.convert_job import abilities
 
     return abilities(message)
+
+
+def _passes(message: Message) -> Message:
+    from isomorph.workers.convert_job import passes
+
+    return passes(message)
 
 
 def _elsewhere(interpreter: str) -> OpensElsewhere:

@@ -13,14 +13,13 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph import registry
-from isomorph.core.errors import MissingDependencyError, UsageError
+from isomorph.core.errors import UsageError
 from isomorph.core.execution import StartsInterpreter
 from isomorph.core.memory import building
 from isomorph.core.model import Model
@@ -32,7 +31,7 @@ from isomorph.sessions.in_process import Progress
 from isomorph.sessions.model_handle import variables
 from isomorph.store.codec import decode, encode
 from isomorph.store.tempdirs import TempDirs
-from isomorph.workers.interpreters import examined, lacks_package
+from isomorph.workers.interpreters import examined, named_environment
 from isomorph.workers.load_specs import LoadSpec, LoadSpecs
 from isomorph.workers.supervisor import GRACE_SECONDS
 from isomorph.workers.worker_pool import WorkerSlot
@@ -186,17 +185,6 @@ def _end(owner: int, slots: dict[_Place, WorkerSlot], scratch: TempDirs) -> None
     scratch.remove()
 
 
-@contextmanager
-def _named_environment(interpreter: str) -> Iterator[None]:
-    """What another environment lacks is to be installed there, and not here."""
-    try:
-        yield
-    except MissingDependencyError as error:
-        if not interpreter:
-            raise
-        raise lacks_package(error.package, interpreter, needed_for=error.needed_for) from error
-
-
 def _placed(environment: Environment, asked: Environment) -> Environment:
     """With the interpreter that it ran in, and its version."""
     if not asked.interpreter:
@@ -224,7 +212,7 @@ class RemoteSession:
         self._open()
 
     def _open(self) -> None:
-        with _named_environment(self._asked.interpreter):
+        with named_environment(self._asked.interpreter):
             self._number, reply = self._slot.open(self._recipe, self._asked)
         self._generation = self._slot.generation
         self.capabilities = decode(Capabilities, reply["capabilities"])

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from isomorph import api
+from isomorph.conversion.convert import weights_beside
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import UsageError
 
@@ -132,3 +133,11 @@ def test_integers_want_samples(dense, tmp_path):
 def test_the_source_is_never_written_to(dense):
     with pytest.raises(Exception, match="overwrite"):
         api.convert(dense, dense, via=("correct",))
+
+
+def test_weights_beside_a_model_carry_its_name(tmp_path):
+    for name in ("m.onnx", "m.onnx.data", "m.bin", "prepared.onnx", "other.bin"):
+        (tmp_path / name).touch()
+    (tmp_path / "m.onnx.folder").mkdir()
+    found = {each.name for each in weights_beside(tmp_path / "m.onnx")}
+    assert found == {"m.onnx.data", "m.bin"}

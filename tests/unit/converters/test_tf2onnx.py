@@ -5,6 +5,7 @@ import logging
 import pytest
 
 from isomorph.converters._tf2onnx import failing_loudly
+from isomorph.core.converter_abilities import WITHOUT_PASSES
 from isomorph.core.errors import RuntimeFailedError
 
 
@@ -26,3 +27,17 @@ def test_its_own_exception_comes_through():
 
     with pytest.raises(KeyError), failing_loudly():
         fails()
+
+
+def test_optimizers_are_left_out_for_one_conversion():
+    from tf2onnx import optimizer
+
+    from isomorph.converters._tf2onnx import leaving_out, optimizers
+
+    before = optimizers()
+    assert {"fold_constants", "optimize_transpose"} <= set(before)
+    with leaving_out({WITHOUT_PASSES: "fold_constants\noptimize_transpose"}):
+        assert list(optimizer._get_optimizers()) == [
+            name for name in before if name not in {"fold_constants", "optimize_transpose"}
+        ]
+    assert optimizers() == before

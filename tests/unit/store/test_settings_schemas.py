@@ -76,7 +76,7 @@ def test_what_the_schema_forbids_is_refused_by_the_reader(tmp_path, file, text):
 @pytest.mark.parametrize("file", READERS)
 def test_every_option_is_described(file):
     tables = json.loads(settings_schema_text(file))["properties"]
-    options = tables["pairs" if "pairs" in tables else "models"]["additionalProperties"]
+    options = tables["models" if "models" in tables else "pairs"]["additionalProperties"]
     described = options["properties"]
     assert len(described) > 15
     assert all(len(each["description"]) > 20 for each in described.values())

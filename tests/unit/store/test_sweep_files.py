@@ -94,3 +94,55 @@ def test_two_cells_of_one_name_are_refused(plan, tmp_path):
         (folder / "x.onnx").touch()
     with pytest.raises(UsageError, match="two cells have the name"):
         plan('[models.all]\ncandidate = "**/*.onnx"\nreference = "old/{stem}.pt2"\n')
+
+
+CONVERT = 'verb = "convert"\n[environments.half]\nto = "onnx"\nquantize = "float16"\n'
+
+
+def test_a_conversion_takes_one_model(plan, tmp_path):
+    (tmp_path / "x.onnx").touch()
+    models = '[models.one]\nreference = "a.onnx"\n[models.all]\nreference = "*.onnx"\n'
+    found = plan(CONVERT + models)
+    assert names(found) == ["one@half", "all/x@half"]
+    assert {each.candidate for each in found.cells} == {""}
+    assert found.cells[0].options == {"to": "onnx", "quantize": "float16"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (CONVERT + PAIR, "reference or candidate is"),
+        ('verb = "convert"\n[models.one]\nreference = "a.onnx"\n', "has no target"),
+        (CONVERT + '[models.one]\nreference = "a"\nruntime = "openvino"\n', "takes no option"),
+        ('verb = "fix"\nto = "onnx"\n' + PAIR, "to"),
+        ('verb = "fix"\n' + PAIR + "quick = true\n", "fix takes no option 'quick'"),
+        (PAIR + 'to = "onnx"\n', "check takes no option 'to'"),
+        ("pairs = 3\n", "pairs is 3"),
+        (CONVERT + '[models.none]\nreference = "*.nothing"\n', "no file fits"),
+    ],
+)
+def test_what_a_command_does_not_take_is_refused(plan, text, message):
+    with pytest.raises(UsageError) as caught:
+        plan(text)
+    assert message in str(caught.value)
+
+
+def test_the_pairs_of_a_project_are_models(plan, tmp_path):
+    (tmp_path / "isomorph.toml").write_text(
+        '[environments.v]\nruntime = "openvino"\n[pairs.alone]\nreference = "a.onnx"\n'
+        '[pairs.both]\nreference = "a.onnx"\ncandidate = "b.onnx"\nseed = 5\n'
+        'environments = ["v"]\n',
+        encoding="utf-8",
+    )
+    found = plan('pairs = "isomorph.toml"\n' + PAIR)
+    assert names(found) == ["net@usual", "alone@usual", "both@v@usual"]
+    alone, both = found.cells[1:]
+    assert (alone.reference, alone.candidate) == (str(tmp_path / "a.onnx"), "")
+    assert both.candidate == str(tmp_path / "b.onnx")
+    assert (both.seed, both.options) == (0, {"runtime": "openvino"})
+
+
+def test_a_factory_of_a_project_is_refused(plan, tmp_path):
+    (tmp_path / "isomorph.toml").write_text('[pairs.a]\nreference = "m:f"\n', encoding="utf-8")
+    with pytest.raises(UsageError, match="is a factory"):
+        plan('pairs = "isomorph.toml"\n')

@@ -5,8 +5,9 @@ import pytest
 from isomorph.cli.app import command
 from isomorph.cli.parameters import parameters_of
 from isomorph.cli.parser import parse
-from isomorph.core.sweep import Cell
+from isomorph.core.sweep import Cell, Verb
 from isomorph.store.projects import option_names
+from isomorph.store.sweep_options import OF_CONVERSION
 from isomorph.sweeping.cell_command import command_words, option_words
 
 EXAMPLES = {
@@ -17,6 +18,10 @@ EXAMPLES = {
     "only_given": True, "trust": True, "quick": True, "prove": True, "translation_only": True,
     "locate": False,
     "memory": 1 << 30, "timeout": 9.5,
+}  # fmt: skip
+CONVERSION = {
+    "to": "onnx", "quantize": "float16", "precision": "float16", "via": ["onnx", "onnx_slim"],
+    "opset": 17, "repair": True, "data": "days", "state": "s", "dims": {"batch": 2},
 }  # fmt: skip
 
 
@@ -36,7 +41,23 @@ def test_the_command_line_reads_the_words(name):
 
 def test_every_option_of_a_pair_has_words():
     elsewhere = {"reference", "candidate", "seed", "environments"}
-    assert set(option_words()) == set(option_names()) - elsewhere == set(EXAMPLES)
+    assert set(option_words()) - set(OF_CONVERSION) == set(option_names()) - elsewhere
+    assert set(EXAMPLES) == set(option_names()) - elsewhere
+    assert set(OF_CONVERSION) <= set(CONVERSION)
+
+
+@pytest.mark.parametrize("name", CONVERSION)
+def test_a_conversion_writes_what_nobody_keeps(name):
+    cell = Cell(model="m", environment="e", shard="", seed=3, reference="a.onnx", candidate="",
+                verb=Verb.CONVERT, options={name: CONVERSION[name]})  # fmt: skip
+    verb, *rest = command_words(cell, "/tmp/here.made")
+    stated = parse(rest, parameters_of(command(verb)), program="isomorph convert")
+    assert (stated["source"], str(stated["target"])) == ("a.onnx", "/tmp/here.made")
+
+
+def test_one_model_is_checked_alone():
+    cell = Cell(model="m", environment="e", shard="", seed=0, reference="a", candidate="")
+    assert command_words(cell) == ["check", "a", "--seed=0"]
 
 
 def test_runtimes_of_both_sides():

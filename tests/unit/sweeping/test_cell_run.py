@@ -1,12 +1,13 @@
 """What a cell's process left becomes its result."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from isomorph.core.sweep import CellStatus, Verb
 from isomorph.sweeping.cell_process import Ended
-from isomorph.sweeping.cell_run import answer
+from isomorph.sweeping.cell_run import answer, report_words
 
 
 def ended(code, stderr=""):
@@ -28,3 +29,34 @@ def test_an_error_gives_its_first_line():
 
 def test_a_process_that_was_ended_is_lost():
     assert answer(Verb.CHECK, ended(None, "Killed\n"), Path("absent"))["status"] is CellStatus.LOST
+
+
+@pytest.mark.parametrize(
+    ("facts", "word"),
+    [
+        ({"repaired": True, "exit_code": 0, "patches": [{"summary": "set axis"}]}, "repaired"),
+        ({"repaired": True, "exit_code": 0, "session": {"settings": {}}}, "repaired"),
+        ({"repaired": True, "exit_code": 0, "verdict": "equivalent"}, "equivalent"),
+        ({"repaired": False, "exit_code": 1}, "unrepaired"),
+        ({"repaired": False, "exit_code": 3, "verdict": "unknown"}, "unknown"),
+    ],
+)
+def test_a_repair_is_the_answer_of_fix(tmp_path, facts, word):
+    document = {"verdict": "divergent", "reason": "why", "patches": [], "session": None, **facts}
+    (tmp_path / "r.json").write_text(json.dumps(document), encoding="utf-8")
+    found = answer(Verb.FIX, ended(facts["exit_code"]), tmp_path / "r.json")
+    assert found["verdict"] == word
+    assert found["reason"] == ("set axis" if document["patches"] else "why")
+
+
+def test_the_last_verdict_is_the_answer_of_a_conversion(tmp_path):
+    text = json.dumps({"verdict": "degraded", "reason": "float16"})
+    (tmp_path / "r.json").write_text(text, encoding="utf-8")
+    found = answer(Verb.CONVERT, ended(0), tmp_path / "r.json")
+    assert (found["verdict"], found["reason"]) == ("degraded", "float16")
+
+
+def test_the_report_is_not_the_model(tmp_path):
+    assert report_words(tmp_path, Verb.CHECK)[1].startswith("--output=")
+    assert report_words(tmp_path, Verb.FIX)[1].startswith("--report=")
+    assert report_words(tmp_path, Verb.CONVERT)[1].startswith("--report=")

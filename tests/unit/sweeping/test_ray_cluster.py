@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 import time
 
 import psutil
@@ -111,6 +112,24 @@ def test_the_object_store_holds_bytes(ray_cluster):
 
     assert ray.get(ray_cluster.put(b"part of a model")) == b"part of a model"
     assert ray_cluster.nodes()[0].cpus >= 1
+
+
+def test_the_log_of_a_lost_node_is_not_printed(ray_cluster, monkeypatch, capfd):
+    from ray._private import worker
+    from ray._private.utils import publish_error_to_driver
+
+    handled, silent = threading.Event(), worker.print_to_stdstream
+
+    def noted(*words, **named):
+        silent(*words, **named)
+        handled.set()
+
+    monkeypatch.setattr(worker, "print_to_stdstream", noted)
+    publish_error_to_driver(
+        "raylet_died", "the log of a node", gcs_client=worker.global_worker.gcs_client
+    )
+    assert handled.wait(60)
+    assert "the log of a node" not in "".join(capfd.readouterr())
 
 
 def test_our_own_handler_of_a_request_to_end_stays(ray_cluster):

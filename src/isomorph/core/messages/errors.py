@@ -218,6 +218,61 @@ _TEXTS: Mapping[str, tuple[str, ...]] = {
         "known: {known}",
         "--package onnxruntime",
     ),
+    "BAD_OPTION.no_conversion": (
+        "{option} needs a conversion",
+        "",
+        "name its format: --convert onnx",
+    ),
+    "BAD_OPTION.candidate_and_conversion": (
+        "a candidate and --convert are both given",
+        "what the conversion makes is the candidate",
+        "leave one of them out",
+    ),
+    "BAD_OPTION.side_and_conversion": (
+        "--side and --convert are both given",
+        "what the conversion makes is the candidate",
+        "leave one of them out",
+    ),
+    "BAD_OPTION.optimizers_of_conversion": (
+        "--over optimizers searches the optimizers of a run, and --convert makes a model",
+        "",
+        "search the passes of the converter: --over passes",
+    ),
+    "BAD_OPTION.one_release": (
+        "--versions {versions!r} names no single release",
+        "passes are those of one release",
+        "--package {package} --versions 1.2.3, or leave both out",
+    ),
+    "BAD_OPTION.release": (
+        "{package} {release} cannot be used",
+        "{reason}",
+        "name another release, or another Python with --python",
+    ),
+    "BAD_OPTION.converter_package": (
+        "no converter is known to run with other releases of {package!r}",
+        "known: {known}",
+        "name one of these, or convert in each environment yourself",
+    ),
+    "BAD_OPTION.no_converter_package": (
+        "a search over releases needs the name of a package",
+        "known: {known}",
+        "--package NAME",
+    ),
+    "SAMPLES_NEEDED.bisect": (
+        "{width} needs samples to calibrate on, which bisect does not take",
+        "",
+        "choose another width, or convert in each environment",
+    ),
+    "NO_ROUTE.bisect": (
+        "no way from {framework} to {format} has a converter that {ability}",
+        "",
+        "isomorph convert {source} {target} --plan",
+    ),
+    "UNKNOWN_NAME.target": (
+        "there is no format {name!r} to convert to",
+        "known: {known}; or a file name whose suffix names the format",
+        "name one of these",
+    ),
     "WRONG_RUNTIME.side": (
         "runtime {runtime!r} runs only the {side}",
         "",

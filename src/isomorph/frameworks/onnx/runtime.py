@@ -64,12 +64,6 @@ class OnnxRuntime:
 
         return as_code(settings)
 
-    def program(self, model: str, settings: Mapping[str, str]) -> str:
-        """A program that runs a model with ONNX Runtime and NumPy alone."""
-        from isomorph.frameworks.onnx.ort_program import program_source
-
-        return program_source(model, settings)
-
     def script_source(self, model: Model, settings: Mapping[str, str]) -> ScriptSource | None:
         """How a script runs a model under these settings."""
         del model

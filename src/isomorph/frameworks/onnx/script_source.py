@@ -29,11 +29,12 @@ def script_source(settings: Settings) -> ScriptSource | None:
     lines += [
         f"providers = {list(settings.providers)!r}",
         f"session = onnxruntime.InferenceSession(str(path), options, providers=providers{more})",
-        "return session.run(None, feeds)[0]",
+        "return session.run([output], feeds)[0]",
     ]
     return ScriptSource(
         imports=("import onnxruntime",),
         packages=("onnxruntime",),
         body=tuple(lines),
         variables={},
+        names_output=True,
     )

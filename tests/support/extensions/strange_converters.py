@@ -9,11 +9,13 @@ import socket
 import sys
 import time
 from pathlib import Path
+from types import MappingProxyType
 
 import onnx
 from onnx import numpy_helper
 
 from isomorph.core.conversion import Workaround
+from isomorph.core.converter_abilities import ReleaseNeeds, passes_without
 
 
 class _Strange:
@@ -177,3 +179,22 @@ class WrongWithoutWorkaround(Wrong):
         assert "placebo" not in order.options, "it came out, and a placebo is for failures"
         converter = Correct() if order.options.get("truth") else Wrong()
         return converter.convert(order)
+
+
+class WrongPass(Wrong):
+    """Has three passes, of which the second makes one weight wrong."""
+
+    name = "wrong_pass"
+    releases = MappingProxyType({"strange": ReleaseNeeds(statement="import onnx")})
+    takes_opset = True
+
+    def passes(self):
+        return ("cleaning", "scaling", "renaming")
+
+    def conversion_lines(self, options):
+        return ("import shutil", "shutil.copyfile(source, target)")
+
+    def convert(self, order):
+        if "scaling" in passes_without(order.options):
+            return Correct().convert(order)
+        return super().convert(order)

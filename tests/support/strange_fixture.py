@@ -1,3 +1,5 @@
+"""Faulty converters, installed for a test, and a small model for them."""
+
 import importlib
 import os
 from pathlib import Path
@@ -17,7 +19,7 @@ NAMES = {
     "needs_download": "NeedsDownload", "spoils": "Spoils", "needs_workaround": "NeedsWorkaround",
     "wrong": "Wrong", "pushy_failure": "PushyFailure", "pushy_and_wrong": "PushyAndWrong",
     "absent": "Absent", "unrunnable": "Unrunnable",
-    "wrong_without_workaround": "WrongWithoutWorkaround",
+    "wrong_without_workaround": "WrongWithoutWorkaround", "wrong_pass": "WrongPass",
 }  # fmt: skip
 
 
