@@ -18,7 +18,11 @@ _SHOWN = 24
 
 
 def as_text(found: Ranges, *, everything: bool = False) -> str:
-    """The answer, the ranges of the inputs, the tensors, and the input that overflows."""
+    """The answer, the ranges of the inputs, the tensors, and the input that overflows.
+
+    Tensors are in the order of the graph; where samples were given, those that are not safe come
+    first, and then those with the least headroom.
+    """
     lines = [headline(found), ""]
     lines += [
         f"  input {printable(each.name)} {each.dtype} {shape_text(each.shape)}: "
@@ -83,6 +87,8 @@ def _rows(found: Ranges, *, everything: bool) -> list[Sequence[str]]:
         return each.status is RangeStatus.SAFE, room, -reach
 
     chosen = list(found.tensors)
+    if _headroom(found):
+        chosen.sort(key=rank)
     if not everything and len(chosen) > _SHOWN:
         names = {each.name for each in sorted(chosen, key=rank)[:_SHOWN]}
         chosen = [each for each in chosen if each.name in names]
@@ -110,8 +116,13 @@ def _rows(found: Ranges, *, everything: bool) -> list[Sequence[str]]:
 def _shown_overflow(shown: OverflowInput, found: Ranges) -> list[str]:
     limit = "" if found.largest is None else f" (largest number: {found.largest:g})"
     where = f"node {printable(shown.node)} ({shown.op})" if shown.node else "an input"
+    what = (
+        f"first beyond {found.target or 'its type'} on the given samples:"
+        if shown.given
+        else "overflow of"
+    )
     lines = [
-        f"overflow of {printable(shown.tensor)}, {where}{limit}",
+        f"{what} {printable(shown.tensor)}, {where}{limit}",
         f"  in float64: {shown.value:.6g}",
     ]
     if shown.run_value is not None:
@@ -119,7 +130,8 @@ def _shown_overflow(shown: OverflowInput, found: Ranges) -> list[str]:
     if shown.narrow_value is not None:
         lines.append(f"  in a run in {found.target}: {shown.narrow_value:.6g}")
     lines += _grown(found)
-    lines.append(f"  input: {shown.recipe}")
+    word = "sample" if shown.given else "input"
+    lines.append(f"  {word}: {printable(shown.recipe)}")
     if shown.file is not None:
         lines.append(f"  written to {printable(shown.file)}")
     return lines
