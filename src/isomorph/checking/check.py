@@ -40,6 +40,7 @@ from isomorph.checking.sample_phases import (
     locate_once,
     names_of,
 )
+from isomorph.checking.steps_together import StepsTogether
 from isomorph.checking.unreached import (
     compare_attributes,
     compare_constants,
@@ -99,8 +100,9 @@ def check_pair(
         else:
             samples = _samples(prepared, given)
         earlier = _Earlier(outputs=outputs)
+        steps = None if plan is None else StepsTogether(prepared=prepared, samples=samples)
         for sample in log.each_sample(samples):
-            earlier = pair.check_sample(sample, earlier, plan)
+            earlier = pair.check_sample(sample, earlier, plan, steps)
         if plan is not None:
             log.add(plan.outcome(prepared))
         return pair.report(earlier)
@@ -216,22 +218,33 @@ class _PairCheck:
         return result
 
     def check_sample(
-        self, sample: Sample, earlier: _Earlier, plan: SamplePlan | None = None
+        self,
+        sample: Sample,
+        earlier: _Earlier,
+        plan: SamplePlan | None = None,
+        steps: StepsTogether | None = None,
     ) -> _Earlier:
         """Evaluate both models on one sample, compare them, and locate what differs."""
         log, prepared = self.log, self.prepared
-        ref = evaluate_model(log, prepared.reference, prepared.reference.real(sample.feeds))
+        ready = None if steps is None else steps.pair(sample)
+        if ready is None:
+            ref = evaluate_model(log, prepared.reference, prepared.reference.real(sample.feeds))
+        else:
+            ref = ready[0].model
+            log.add(ready[0].outcome)
         if self.sizes.refused(sample, ref):
             log.ledger.drop()
             return earlier
-        evaluation = evaluate_candidate(prepared, ref)
+        evaluation = evaluate_candidate(prepared, ref) if ready is None else ready[1]
         log.add(evaluation.outcome)
         cand = evaluation.model
         if self.sizes.failed(sample, cand):
             return earlier
         log.add(Outcome(findings=tuple(prepared.interface.clipped_inputs(sample, cand.feeds))))
-        if is_deterministic(log, ref, cand):
+        if ready is not None or is_deterministic(log, ref, cand):
             earlier = self._compare(sample, (ref, cand), earlier, plan)
+        if steps is not None:
+            steps.note((ref, cand))
         add_failures(log, sample, ref, cand)
         return earlier
 

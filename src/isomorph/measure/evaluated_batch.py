@@ -62,6 +62,18 @@ def draw_tails(models: Sequence[EvaluatedModel]) -> None:
         del found[: len(wanted)]
 
 
+def draw_rounding(models: Sequence[EvaluatedModel], draws: int) -> None:
+    """Make the first draws of the rounding of whole graphs; each keeps its results."""
+    requests = [each.rounding_requests(draws) for each in models]
+    with phase("rounding"):
+        found = _run_many(models[0].oracle, [one for each in requests for one in each])
+    if found is None:
+        return
+    for model, wanted in zip(models, requests, strict=True):
+        model.add_rounding(found[: len(wanted)])
+        del found[: len(wanted)]
+
+
 def samples_at_once(models: Sequence[EvaluatedModel], number: int) -> int:
     """Return how many samples like these are evaluated together; few at first.
 

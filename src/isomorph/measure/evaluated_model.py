@@ -225,6 +225,28 @@ class EvaluatedModel:
             return self.intended_loss()
         return self._spread("execution loss", noise, about_mean=noise.quantizers)
 
+    @property
+    def rounding_draws(self) -> int:
+        """How many draws of the rounding of the whole graph there are."""
+        known = self._spreading.get("rounding")
+        return 0 if known is None else known.drawn
+
+    def rounding_requests(self, draws: int) -> list[RunRequest]:
+        """Return the runs that are missing until its rounding has this many draws."""
+        if isinstance(self.oracle_outputs(), IsomorphError):
+            return []
+        return self._rounding().requests(draws, self.feeds)
+
+    def add_rounding(self, drawn: Sequence[Arrays]) -> None:
+        """Keep the results of the runs that were requested."""
+        self._rounding().add(drawn)
+
+    def _rounding(self) -> NoiseDraws:
+        noise = Noise(seed=self.seed, rounding=True)
+        if "rounding" not in self._spreading:
+            self._spreading["rounding"] = self._begin(noise, about_mean=False)
+        return self._spreading["rounding"]
+
     def draw_more(self, draws: int, *, allowance: bool = True) -> bool:
         """Use this many draws from now on; False if there are as many already.
 
