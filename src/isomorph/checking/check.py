@@ -39,6 +39,7 @@ from isomorph.checking.sample_phases import (
     is_deterministic,
     locate_once,
     names_of,
+    samples_of,
 )
 from isomorph.checking.steps_together import StepsTogether
 from isomorph.checking.unreached import (
@@ -98,7 +99,7 @@ def check_pair(
             with phase("decode"):
                 samples = plan.samples(prepared)
         else:
-            samples = _samples(prepared, given)
+            samples = samples_of(prepared, given)
         earlier = _Earlier(outputs=outputs)
         steps = None if plan is None else StepsTogether(prepared=prepared, samples=samples)
         for sample in log.each_sample(samples):
@@ -395,13 +396,3 @@ class _PairCheck:
             skipped=self.sizes.skipped,
         )
         return self.proof.added(report, prepared, earlier.outputs, log.samples)
-
-
-def _samples(prepared: PreparedPair, given: Sample | None) -> list[Sample]:
-    """The user's sample, or generated ones; further sizes unless the user decided on one."""
-    samples = [given] if given is not None else prepared.generated_samples()
-    if prepared.options.quick:
-        return samples[:1]
-    if given is None or prepared.options.sizes is not None:
-        samples += prepared.samples_of_other_sizes()
-    return samples

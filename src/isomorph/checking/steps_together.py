@@ -57,7 +57,8 @@ class StepsTogether:
 
     def note(self, sides: tuple[EvaluatedModel, EvaluatedModel]) -> None:
         """What a step needed that was compared: the next ones probably need as much."""
-        self._draws = max(each.rounding_draws for each in sides)
+        drawn = [each.rounding_draws() for each in sides]
+        self._draws = max(0 if each is None else each.drawn for each in drawn)
         self._bytes = sum(map(_output_bytes, sides))
 
     def _at_once(self) -> int:

@@ -64,13 +64,14 @@ def draw_tails(models: Sequence[EvaluatedModel]) -> None:
 
 def draw_rounding(models: Sequence[EvaluatedModel], draws: int) -> None:
     """Make the first draws of the rounding of whole graphs; each keeps its results."""
-    requests = [each.rounding_requests(draws) for each in models]
+    own = [(each, drawn) for each in models if (drawn := each.rounding_draws()) is not None]
+    requests = [drawn.requests(draws, each.feeds) for each, drawn in own]
     with phase("rounding"):
         found = _run_many(models[0].oracle, [one for each in requests for one in each])
     if found is None:
         return
-    for model, wanted in zip(models, requests, strict=True):
-        model.add_rounding(found[: len(wanted)])
+    for (_, drawn), wanted in zip(own, requests, strict=True):
+        drawn.add(found[: len(wanted)])
         del found[: len(wanted)]
 
 
