@@ -88,6 +88,8 @@ export interface Quantization {
   scale: Real[];
   zero_point: number[];
   axis: number | null;
+  block: number;
+  scales: string;
 }
 
 /** Corresponding nodes of the two sides, or nodes that only one side has. */

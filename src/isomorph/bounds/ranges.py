@@ -67,6 +67,8 @@ class RangeAnalysis:
     _nodes: dict[str, Node] = field(default_factory=dict)
     _notes: list[str] = field(default_factory=list)
     _data_magnitudes: dict[str, float] = field(default_factory=dict)
+    _data_extremes: dict[str, tuple[float, Mapping[str, Array], str]] = field(default_factory=dict)
+    """Tensors that overflow on the user's data: their largest number, on which sample."""
 
     def ranges(self) -> Ranges:
         """The answer, with the limits that were hit."""
@@ -129,6 +131,11 @@ class RangeAnalysis:
         measured.measure([(self.space.fitted(feeds), words) for feeds, words in self.samples])
         if self.given:
             self._data_magnitudes = {name: measured.magnitude(name) for name in measured.lower}
+            self._data_extremes = {
+                name: (max(low, measured.upper[name], key=abs), *measured.extremes[name])
+                for name, low in measured.lower.items()
+                if self._overflowed(name, measured) and name in measured.extremes
+            }
         samples: list[tuple[Mapping[str, Array], str]] = []
         for place in range(RANGE_SAMPLES):
             share = _CORNERS[place % len(_CORNERS)]
@@ -303,22 +310,29 @@ class RangeAnalysis:
     def _overflows(
         self, tensors: Sequence[TensorRange], measured: MeasuredRanges
     ) -> tuple[OverflowInput, ...]:
-        """The input of the first tensor that overflows."""
+        """The input of the first tensor that overflows, one of the user's where one does it."""
         wrong = [each for each in tensors if each.status is RangeStatus.OVERFLOW
                  and each.name in measured.extremes]  # fmt: skip
         if not wrong:
             return ()
-        first = wrong[0]
-        feeds, recipe = measured.extremes[first.name]
+        on_data = [each for each in wrong if each.name in self._data_extremes]
+        if on_data:
+            first = on_data[0]
+            value, feeds, recipe = self._data_extremes[first.name]
+        else:
+            first = wrong[0]
+            feeds, recipe = measured.extremes[first.name]
+            value, recipe = _signed_extreme(first), f"{recipe}, seed {self.seed}"
         return (
             OverflowInput(
                 tensor=first.name,
                 node=first.node,
                 op=first.op,
-                value=_signed_extreme(first),
+                value=value,
                 run_value=None,
                 narrow_value=None,
-                recipe=f"{recipe}, seed {self.seed}",
+                recipe=recipe,
+                given=bool(on_data),
                 inputs=dict(feeds),
             ),
         )

@@ -39,7 +39,9 @@ from isomorph.checking.sample_phases import (
     is_deterministic,
     locate_once,
     names_of,
+    samples_of,
 )
+from isomorph.checking.steps_together import StepsTogether
 from isomorph.checking.unreached import (
     compare_attributes,
     compare_constants,
@@ -97,10 +99,11 @@ def check_pair(
             with phase("decode"):
                 samples = plan.samples(prepared)
         else:
-            samples = _samples(prepared, given)
+            samples = samples_of(prepared, given)
         earlier = _Earlier(outputs=outputs)
+        steps = None if plan is None else StepsTogether(prepared=prepared, samples=samples)
         for sample in log.each_sample(samples):
-            earlier = pair.check_sample(sample, earlier, plan)
+            earlier = pair.check_sample(sample, earlier, plan, steps)
         if plan is not None:
             log.add(plan.outcome(prepared))
         return pair.report(earlier)
@@ -216,22 +219,33 @@ class _PairCheck:
         return result
 
     def check_sample(
-        self, sample: Sample, earlier: _Earlier, plan: SamplePlan | None = None
+        self,
+        sample: Sample,
+        earlier: _Earlier,
+        plan: SamplePlan | None = None,
+        steps: StepsTogether | None = None,
     ) -> _Earlier:
         """Evaluate both models on one sample, compare them, and locate what differs."""
         log, prepared = self.log, self.prepared
-        ref = evaluate_model(log, prepared.reference, prepared.reference.real(sample.feeds))
+        ready = None if steps is None else steps.pair(sample)
+        if ready is None:
+            ref = evaluate_model(log, prepared.reference, prepared.reference.real(sample.feeds))
+        else:
+            ref = ready[0].model
+            log.add(ready[0].outcome)
         if self.sizes.refused(sample, ref):
             log.ledger.drop()
             return earlier
-        evaluation = evaluate_candidate(prepared, ref)
+        evaluation = evaluate_candidate(prepared, ref) if ready is None else ready[1]
         log.add(evaluation.outcome)
         cand = evaluation.model
         if self.sizes.failed(sample, cand):
             return earlier
         log.add(Outcome(findings=tuple(prepared.interface.clipped_inputs(sample, cand.feeds))))
-        if is_deterministic(log, ref, cand):
+        if ready is not None or is_deterministic(log, ref, cand):
             earlier = self._compare(sample, (ref, cand), earlier, plan)
+        if steps is not None:
+            steps.note((ref, cand))
         add_failures(log, sample, ref, cand)
         return earlier
 
@@ -382,13 +396,3 @@ class _PairCheck:
             skipped=self.sizes.skipped,
         )
         return self.proof.added(report, prepared, earlier.outputs, log.samples)
-
-
-def _samples(prepared: PreparedPair, given: Sample | None) -> list[Sample]:
-    """The user's sample, or generated ones; further sizes unless the user decided on one."""
-    samples = [given] if given is not None else prepared.generated_samples()
-    if prepared.options.quick:
-        return samples[:1]
-    if given is None or prepared.options.sizes is not None:
-        samples += prepared.samples_of_other_sizes()
-    return samples

@@ -24,6 +24,7 @@ from isomorph.measure.compare import Comparison, Terms
 if TYPE_CHECKING:
     from isomorph.checking.dataset import TestSetResult
     from isomorph.checking.log import CheckLog
+    from isomorph.checking.prepare import PreparedPair
     from isomorph.core.model import TensorSpec
     from isomorph.core.report import Binding
     from isomorph.core.trace import Array
@@ -36,6 +37,16 @@ if TYPE_CHECKING:
 def names_of(specs: Sequence[TensorSpec]) -> set[str]:
     """The names of a signature."""
     return {spec.name for spec in specs}
+
+
+def samples_of(prepared: PreparedPair, given: Sample | None) -> list[Sample]:
+    """The user's sample, or generated ones; further sizes unless the user decided on one."""
+    samples = [given] if given is not None else prepared.generated_samples()
+    if prepared.options.quick:
+        return samples[:1]
+    if given is None or prepared.options.sizes is not None:
+        samples += prepared.samples_of_other_sizes()
+    return samples
 
 
 def evaluate_model(

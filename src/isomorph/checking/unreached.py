@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from isomorph.checking.verdict import Claim, Outcome
 from isomorph.core.coverage import InputKind
 from isomorph.core.divergence import Verdict
+from isomorph.core.errors import IsomorphError
 from isomorph.core.messages import message
 from isomorph.localize.attribute_findings import compared_attributes
 from isomorph.localize.other_input_search import compared_on_other_inputs
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from isomorph.checking.config import CheckConfig
     from isomorph.checking.prepare import PreparedPair
     from isomorph.checking.verdict import Summary
+    from isomorph.core.report import Finding
     from isomorph.inputs.feeds import Sample
     from isomorph.localize.probe_search import Probed
     from isomorph.localize.weight_effect import ConstantExperiment
@@ -105,7 +108,44 @@ def compare_on_other_inputs(
         return Outcome()
     found = compared_on_other_inputs(experiment)
     claims = _claims(found.differs, summary, samples)
-    return Outcome(findings=found.findings, skipped=found.skipped, claims=claims)
+    return Outcome(findings=_with_causes(found), skipped=found.skipped, claims=claims)
+
+
+def _with_causes(found: Probed) -> tuple[Finding, ...]:
+    """The findings with what an experiment on the input that was found shows of their causes."""
+    if found.located is None:
+        return found.findings
+    from isomorph.diagnose.diagnose_faults import diagnosed_faults
+
+    reference, candidate, located = found.located
+    try:
+        diagnosed, _ = diagnosed_faults(reference, candidate, (), located)
+    except IsomorphError:
+        return found.findings  # the node is known without its cause
+    causes = {name: each for each in reversed(diagnosed) for name in (each.node, *each.nodes)}
+    return tuple(
+        each if (known := causes.get(each.node)) is None else _caused(each, known)
+        for each in found.findings
+    )
+
+
+def _caused(finding: Finding, known: Finding) -> Finding:
+    """The finding with the cause of the other one, which is about the same node."""
+    if known.cause is None or known.statement is None or not known.statement.cause:
+        return finding
+    fixes = [each for each in (known.fix, finding.fix) if each]
+    return replace(
+        finding,
+        node=known.node,
+        nodes=known.nodes,
+        tensors=known.tensors,
+        summary=message("LATENT.caused", text=finding.summary, cause=known.statement.cause),
+        cause=known.cause,
+        causes=known.causes,
+        experiments=(*finding.experiments, *known.experiments),
+        evidence={**known.evidence, **finding.evidence},
+        fix="; ".join(fixes) or None,
+    )
 
 
 def compare_sizes(

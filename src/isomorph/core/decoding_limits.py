@@ -19,4 +19,11 @@ that agrees, and no verdict depends on it."""
 FULL_STEPS = 2
 """Steps that are compared in every respect: the prompt, and the first step on its caches. Beyond:
 where rounding explains everything, re-rounded constants are not drawn, so that what is smaller than
-rounding is not noted there. With ``--strict`` all steps are."""
+rounding is not noted there (with ``--strict`` all steps are), and runs are not repeated to see
+whether they are random."""
+
+STEPS_TOGETHER = 16
+"""Later steps that are evaluated side by side, with the weights read once. Beyond: in parts."""
+
+STEP_BYTES = 512 << 20
+"""Bytes of what the parent process holds of these steps. Beyond: fewer at a time."""

@@ -55,13 +55,19 @@ class Constant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantization:
-    """How the integers of a tensor stand for real numbers."""
+    """How the integers of a tensor stand for real numbers.
+
+    Where ``block`` neighbors along ``axis`` have one scale, ``scale`` is empty and ``scales`` is
+    the constant that holds one number for each block; the zero points are zero.
+    """
 
     tensor: str
     dtype: str
     scale: tuple[float, ...]
     zero_point: tuple[int, ...]
     axis: int | None = None
+    block: int = 0
+    scales: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

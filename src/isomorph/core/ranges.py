@@ -101,6 +101,8 @@ class OverflowInput:
     run_value: float | None
     narrow_value: float | None
     recipe: str
+    given: bool = False
+    """Whether it is one of the user's samples."""
     file: str | None = None
     inputs: Mapping[str, Any] = field(default_factory=dict, repr=False)
 

@@ -9,6 +9,7 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.fault_context import FaultContext
 from isomorph.diagnose.patch_trial import PatchTrial
 from isomorph.measure.replaced_constants import ReplacedConstants
+from isomorph.sessions.dequantized_session import DequantizedSession
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph
@@ -117,6 +118,8 @@ def _matching_tensors(
 def _constant(matcher: ValueMatcher, graph: Graph, name: str) -> Array | None:
     side = matcher.reference if graph is matcher.reference.graph else matcher.candidate
     stored, oracle = graph.constants.get(name), side.oracle
+    if isinstance(oracle, DequantizedSession):
+        oracle = oracle.stored
     try:
         value = side.fetched(name)
         packed = stored is not None and "int" in stored.dtype and value.dtype.kind == "f"

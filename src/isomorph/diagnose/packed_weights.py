@@ -14,6 +14,7 @@ from isomorph.match.misread_weights import Reading, misread
 from isomorph.match.packed_readers import packed_readers
 from isomorph.match.stored_weights import StoredWeight
 from isomorph.match.topology import Topology
+from isomorph.match.value_match import weight_arrangements
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
@@ -37,7 +38,8 @@ def misread_weights(context: FaultContext) -> Iterator[MisreadNode]:
     for node, reader in _readers(context):
         for blocked in blocked_in(_Constants(context, context.candidate), reader):
             found = misread(blocked, list(_expected(context, blocked)))
-            if found is not None:
+            # A weight with a scale for each channel may have had others worked into it.
+            if found is not None and (found.right is not None or not blocked.stated):
                 yield MisreadNode(node=node, reading=found)
 
 
@@ -89,14 +91,8 @@ class _Constants:
 
 
 def _expected(context: FaultContext, blocked: BlockedWeight) -> Iterator[Array]:
-    """The reference's weights of that size, in both orders of their axes."""
-    shape = blocked.integers.shape
+    """The reference's weights of that size, in every order of their axes."""
     for name in node_constants.floats(context.reference, context.counterparts):
         value = context.constant(context.reference, name)
-        if value is None or value.ndim != 2:
-            continue
-        wide = np.asarray(value, np.float64)
-        if wide.shape[::-1] == shape:
-            yield wide.T
-        if wide.shape == shape:
-            yield wide
+        if value is not None and value.ndim > 1 and value.size == blocked.integers.size:
+            yield from weight_arrangements(np.asarray(value, np.float64), blocked.integers.shape)

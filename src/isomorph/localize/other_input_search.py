@@ -33,6 +33,7 @@ from isomorph.measure.precision import lower_precision
 
 if TYPE_CHECKING:
     from isomorph.core.report import Binding
+    from isomorph.localize.locate import Located
     from isomorph.localize.weight_effect import ConstantExperiment
     from isomorph.measure.evaluated_model import EvaluatedModel
 
@@ -55,8 +56,14 @@ def compared_on_other_inputs(experiment: ConstantExperiment) -> Probed:
         return Probed(skipped=(not_done("other_inputs", error.sentence),))
     if shown is None:
         return Probed()
-    found = with_input(_finding(shown), shown.trial, str(shown.wrong[0].candidate_output))
-    return Probed(findings=(found,), differs=message("DIVERGENT.on_other_inputs", node=found.node))
+    located = _located(shown)
+    output = str(shown.wrong[0].candidate_output)
+    found = with_input(_finding(shown, located), shown.trial, output)
+    return Probed(
+        findings=(found,),
+        differs=message("DIVERGENT.on_other_inputs", node=found.node),
+        located=None if located is None else (*shown.sides, located),
+    )
 
 
 def _affordable(trials: Iterator[Trial], count: int) -> Iterator[Trial]:
@@ -93,18 +100,24 @@ def _repeated(values: np.ndarray) -> bool:
     return values.size > 1 and values.dtype.kind == "f" and bool(np.all(values == values.flat[0]))
 
 
-def _finding(shown: DifferingInput) -> Finding:
-    """Name the node at which the models differ on the input that was found."""
-    wrong = shown.wrong[0]
+def _located(shown: DifferingInput) -> Located | None:
+    """The faults on the input that was found; None where it has none that can be searched for."""
     pairs = [
         (each.reference_output, each.candidate_output)
         for each in shown.wrong
         if each.reference_output and each.candidate_output
     ]
     try:
-        faults = locate(*shown.sides, pairs).chain.faults
+        found = locate(*shown.sides, pairs)
     except (IsomorphError, ValueError):
-        faults = ()
+        return None
+    return found if found.chain.faults else None
+
+
+def _finding(shown: DifferingInput, located: Located | None) -> Finding:
+    """Name the node at which the models differ on the input that was found."""
+    wrong = shown.wrong[0]
+    faults = located.chain.faults if located is not None else ()
     graph, output = shown.sides[1].model.graph, str(wrong.candidate_output)
     made_by = Topology(graph).maker.get(output)
     named = faults[0].node if faults else (made_by.name if made_by is not None else output)

@@ -36,6 +36,7 @@ from isomorph.measure.evaluated_model import EvaluatedModel
 
 if TYPE_CHECKING:
     from isomorph.core.report import Binding
+    from isomorph.localize.locate import Located
 
 
 def reached(
@@ -106,12 +107,14 @@ class Probed:
     """The result of probing and searching.
 
     ``differs`` describes the first node that differs on an input that was found; it is empty
-    where none was.
+    where none was. ``located`` holds the faults that a search found there, with the models on that
+    input.
     """
 
     findings: tuple[Finding, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     differs: str = ""
+    located: tuple[EvaluatedModel, EvaluatedModel, Located] | None = None
 
 
 def probed(

@@ -21,6 +21,7 @@ from isomorph.match.blocked_origins import PackedOrigins
 from isomorph.match.blocked_weights import PRODUCT, TABLE
 from isomorph.match.packed_readers import packed_readers
 from isomorph.match.rounded_weights import is_narrow, narrowed
+from isomorph.match.stated_blocks import read_in_blocks, stated_blocks
 from isomorph.measure.compare import Comparison, Terms, compare
 from isomorph.measure.precision import lower_precision, narrow_constants
 from isomorph.measure.replaced_constants import ReplacedConstants
@@ -142,17 +143,25 @@ def _widened(candidate: EvaluatedModel, unfair: frozenset[str] = frozenset()) ->
         name: replace(each, dtype=_WIDE) if name in narrow else each
         for name, each in graph.tensors.items()
     }
-    packed = packed_readers(graph)
+    packed, stated = packed_readers(graph), stated_blocks(graph)
     # TFLite calls it dequantization where a float16 weight becomes float32.
     nodes = tuple(
         replace(node, op="Cast")
         if node.op == "DequantizeLinear" and node.inputs[0] in narrow
         else _as_plain(node, whole=packed[node.name] in unfair)
-        if node.name in packed
+        if node.name in packed and packed[node.name] not in stated
         else node
         for node in graph.nodes
     )
-    grids = {node.inputs[0] for node in graph.nodes if node.name in packed}
+    # Constants that are read wrongly keep the grid that they state: it may be what is wrong.
+    kept = {
+        entry.tensor
+        for node in graph.nodes
+        for entry, fed in read_in_blocks(graph, node)
+        if fed in unfair
+    }
+    grids = {node.inputs[0] for node in graph.nodes if node.name in packed} | stated.keys()
+    grids -= kept
     quantization = tuple(each for each in graph.quantization if each.tensor not in grids)
     wide = replace(
         graph, constants=constants, tensors=tensors, nodes=nodes, quantization=quantization

@@ -21,6 +21,7 @@ from isomorph.match.element_bounds import Source
 from isomorph.match.misread_weights import misread
 from isomorph.match.packed_readers import packed_readers
 from isomorph.match.rounded_weights import same_in_float32
+from isomorph.match.value_match import weight_arrangements
 from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
@@ -77,13 +78,11 @@ def _as_read(
     What is wrong with it is then all that its node differs by, and no rounding hides it.
     """
     values = [side.real(source) for source in sources]
-    shape = blocked.integers.shape
     arranged = [
         each
         for value in values
-        if value is not None and value.ndim == 2
-        for each in (value, value.T)
-        if each.shape == shape
+        if value is not None and value.ndim > 1
+        for each in weight_arrangements(value, blocked.integers.shape)
     ]
     reading = misread(blocked, arranged)
     return None if reading is None else reading.unrounded
@@ -125,18 +124,10 @@ def _fine_enough(blocked: BlockedWeight, expected: Array) -> bool:
     """
     low, high = blocked.ends
     last = max((high - low + 1) // 2 - 1, 1)
-    largest = _per_block(np.abs(expected), blocked)
+    largest = blocked.over_blocks(np.maximum, np.abs(expected))
     limit = largest / last * (1.0 + OPERATION_ROUNDINGS * unit_roundoff(_scale_dtype(blocked)))
     return bool(np.all((blocked.sizes <= limit) | (largest == 0.0)))
 
 
 def _scale_dtype(blocked: BlockedWeight) -> str:
     return blocked.scale_dtype if unit_roundoff(blocked.scale_dtype) else "float32"
-
-
-def _per_block(sizes: Array, blocked: BlockedWeight) -> Array:
-    """The largest number of each block, at each of its elements."""
-    axis, length = blocked.axis, sizes.shape[blocked.axis]
-    starts = np.arange(0, length, blocked.block)
-    largest = np.maximum.reduceat(sizes, starts, axis=axis)
-    return np.repeat(largest, blocked.block, axis=axis).take(np.arange(length), axis=axis)

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from isomorph.kernels.quantized import limits, unpacked
+from isomorph.kernels.quantized import limits, spread, unpacked
 from isomorph.match.byte_products import ByteProduct, byte_products
-from isomorph.oracle.dtypes import HALVES
+from isomorph.match.stated_blocks import read_in_blocks
+from isomorph.oracle.dtypes import HALVES, numpy_dtype
 from isomorph.oracle.noise import least_rounding, unit_roundoff
 
 if TYPE_CHECKING:
-    from isomorph.core.model import Graph, Node
+    from isomorph.core.model import Graph, Node, Quantization
     from isomorph.core.trace import Array
     from isomorph.match.stored_weights import StoredWeight, Weights
 
@@ -48,12 +49,14 @@ class BlockedWeight:
     pack: Store = field(repr=False)
     scale_dtype: str
     block: int
-    """How many neighbors have one scale."""
-    axis: int = 1
-    """The axis along which these lie."""
+    """How many neighbors have one scale; 0 where each slice of the axis has one."""
+    axis: int | None = 1
+    """The axis along which these lie; None where there is one scale."""
     fed: str = ""
     """The tensor that takes real numbers in their place; empty where none does."""
     as_fed: Store = field(default=lambda real: real, repr=False)
+    stated: bool = False
+    """Whether the constant states its scales itself, and no operator reads them."""
 
     @property
     def sizes(self) -> Array:
@@ -74,6 +77,18 @@ class BlockedWeight:
     def real(self) -> Array:
         """The numbers that the integers stand for."""
         return np.asarray((self.integers - self.zeros) * self.steps)
+
+    def over_blocks(self, reduction: np.ufunc, values: Array) -> Array:
+        """What a reduction makes of the values of each block, at each of its elements."""
+        axis = self.axis
+        if axis is None or not self.block:
+            others = tuple(place for place in range(values.ndim) if place != axis)
+            return np.broadcast_to(
+                reduction.reduce(values, axis=others, keepdims=True), values.shape
+            )
+        length = values.shape[axis]
+        reduced = reduction.reduceat(values, np.arange(0, length, self.block), axis=axis)
+        return np.repeat(reduced, self.block, axis=axis).take(np.arange(length), axis=axis)
 
     def store(self, real: Array) -> Array:
         """What is stored for these numbers with the scales as they are."""
@@ -101,6 +116,10 @@ def blocked_in(side: ReadsConstants, node: Node) -> Iterator[BlockedWeight]:
     found = decode(side, node) if decode is not None else None
     if found is not None:
         yield found
+    for entry, fed in read_in_blocks(side.graph, node):
+        stated = _stated(side, entry, fed)
+        if stated is not None:
+            yield stated
 
 
 class ReadsConstants(Protocol):
@@ -306,6 +325,46 @@ def _table(side: ReadsConstants, node: Node) -> BlockedWeight | None:
         pack=(lambda whole: _packed(whole, bits)) if packed else (lambda whole: whole),
         fed=node.inputs[0],
     )
+
+
+def _stated(side: ReadsConstants, entry: Quantization, fed: str) -> BlockedWeight | None:
+    """A constant that states its scales itself."""
+    stored, weight, ends = (
+        side.stored_array(entry.tensor), side.constant(entry.tensor), limits(entry.dtype)
+    )  # fmt: skip
+    scales = np.asarray(entry.scale) if entry.scale else side.value(entry.scales)
+    if stored is None or scales is None or weight is None or ends is None or not stored.ndim:
+        return None
+    axis, shape = entry.axis, stored.shape
+    scale_dtype = "float32"
+    if entry.block and axis is not None:
+        counts = (*shape[:axis], -(-shape[axis] // entry.block), *shape[axis + 1 :])
+        scales = np.asarray(scales, np.float64).reshape(counts)
+        scale_dtype = _rounded_to(scales, side.graph.constants[entry.scales].dtype)
+    return BlockedWeight(
+        weight=replace(weight, grid=None),
+        block=entry.block,
+        axis=axis,
+        scale_dtype=scale_dtype,
+        integers=stored.astype(np.int64),
+        zeros=_at_each(np.asarray(entry.zero_point or (0,), np.float64), entry, shape),
+        steps=_at_each(scales, entry, shape),
+        ends=ends,
+        pack=lambda whole: whole,
+        fed=fed,
+        stated=True,
+    )
+
+
+def _at_each(values: Array, entry: Quantization, shape: tuple[int, ...]) -> Array:
+    """The scale or the zero point at each element."""
+    return np.array(np.broadcast_to(spread(values, shape, entry.axis, entry.block), shape))
+
+
+def _rounded_to(scales: Array, dtype: str) -> str:
+    """The type that scales were rounded to: a tool may round them to less than it stores."""
+    shorter = scales.astype(numpy_dtype("bfloat16")).astype(np.float64)
+    return "bfloat16" if np.array_equal(shorter, scales) else dtype
 
 
 def _spread(

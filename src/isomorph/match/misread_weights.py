@@ -27,6 +27,9 @@ _SHIFTS = (-1, 1, -8, 8, -128, 128)
 """Zero points that are one off, or those of signed for unsigned fields."""
 _FACTOR_NUMBERS = 64
 """Of fewer numbers than these a common factor may explain an error by chance."""
+_BLOCK_NUMBERS = 16
+"""The same of a single block: that so many signs agree by chance happens once in 65,536 blocks."""
+_SLACK = 1.0 + OPERATION_ROUNDINGS * unit_roundoff("float32")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +105,7 @@ def _turned(values: Array, each: int) -> Array:
 
 def _others(blocked: BlockedWeight) -> Iterator[Reading]:
     """Other ways to read the same bytes."""
+    low, high = blocked.ends
     each = 8 // _bits(blocked)
     if each > 1 and blocked.integers.shape[-1] % each == 0:
         yield Reading(
@@ -110,13 +114,19 @@ def _others(blocked: BlockedWeight) -> Iterator[Reading]:
             words=message("quantization.packing"),
             fix=message("FIX.packing"),
         )
-    turned_steps = _on_the_other_axis(blocked)
-    if turned_steps is not None:
+    half = (high - low + 1) // 2
+    yield Reading(
+        weight=replace(blocked, integers=low + (blocked.integers - low + half) % (2 * half)),
+        right=Detail.ZERO_POINT,
+        words=message("quantization.signedness"),
+        fix=message("FIX.highest_bit"),
+    )
+    for steps in _on_another_axis(blocked):
         yield Reading(
-            weight=replace(blocked, steps=turned_steps),
+            weight=replace(blocked, steps=steps),
             right=Detail.SCALE,
-            words=message("quantization.group_axis"),
-            fix=message("FIX.group_scales"),
+            words=message("quantization.group_axis" if blocked.block else "quantization.other_axis"),
+            fix=message("FIX.group_scales" if blocked.block else "FIX.other_axis"),
         )
     for shift in _SHIFTS:
         yield Reading(
@@ -127,20 +137,26 @@ def _others(blocked: BlockedWeight) -> Iterator[Reading]:
         )
 
 
-def _on_the_other_axis(blocked: BlockedWeight) -> Array | None:
-    """The step at each element, if those of the blocks were stored with their axes exchanged."""
-    if blocked.steps.ndim != 2:
-        return None
-    axis, length = blocked.axis, blocked.steps.shape[blocked.axis]
-    single = blocked.steps.take(np.arange(0, length, blocked.block), axis=axis)
-    other = single.reshape(single.shape[::-1]).T
-    return np.asarray(other.take(np.arange(length) // blocked.block, axis=axis))
+def _on_another_axis(blocked: BlockedWeight) -> Iterator[Array]:
+    """The step at each element, if those of the blocks were stored for other axes."""
+    axis, steps = blocked.axis, blocked.steps
+    if axis is None:
+        return
+    if not blocked.block:
+        others = (place for place, size in enumerate(steps.shape) if size == steps.shape[axis])
+        yield from (np.swapaxes(steps, axis, place) for place in others if place != axis)
+    elif steps.ndim == 2:
+        length = steps.shape[axis]
+        single = steps.take(np.arange(0, length, blocked.block), axis=axis)
+        other = single.reshape(single.shape[::-1]).T
+        yield np.asarray(other.take(np.arange(length) // blocked.block, axis=axis))
 
 
 def _scaled(blocked: BlockedWeight, sources: Sequence[Array]) -> Iterator[Reading]:
-    """All scales times one number, of those that every number of a source allows."""
+    """All scales times one number, or those of some blocks each times its own."""
     for expected in sources:
-        factor = _factor(blocked, expected)
+        allowed = _allowed(blocked, expected)
+        factor = allowed.common()
         if factor is not None:
             yield Reading(
                 weight=replace(blocked, steps=blocked.steps * factor),
@@ -148,26 +164,82 @@ def _scaled(blocked: BlockedWeight, sources: Sequence[Array]) -> Iterator[Readin
                 words=message("quantization.scales", factor=1.0 / factor),
                 fix=message("FIX.multiply_scales", factor=factor),
             )
+    for expected in sources:
+        factors = _factors(blocked, expected)
+        if factors is not None:
+            yield Reading(
+                weight=replace(blocked, steps=blocked.steps * factors),
+                right=Detail.SCALE,
+                words=_scales_off(blocked, factors),
+                fix=message("FIX.own_scales"),
+            )
 
 
-def _factor(blocked: BlockedWeight, expected: Array) -> float | None:
-    """A number in the middle of those by which all scales are right; None where there is none."""
-    if expected.size < _FACTOR_NUMBERS:
-        return None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Allowed:
+    """By which number the scale of each element may be multiplied for it to be right.
+
+    ``sizes`` are the steps that each element counts, without its sign. What lies at an end of its
+    block may belong beyond it, and not before it.
+    """
+
+    sizes: Array
+    inside: Array
+    least: Array
+    most: Array
+
+    def common(self) -> float | None:
+        """A number in the middle of those that are allowed everywhere; None where there is none."""
+        if self.sizes.size < _FACTOR_NUMBERS or not self.inside.any():
+            return None
+        least, most = float(np.max(self.least)), float(np.min(self.most))
+        if not 0.0 < least <= most * _SLACK < np.inf:
+            return None
+        factor = (least + most) / 2.0
+        # A factor that moves no number by more than rounding does is none.
+        return factor if float(np.max(self.sizes)) * abs(1.0 - factor) > 0.5 else None
+
+
+def _allowed(blocked: BlockedWeight, expected: Array) -> _Allowed:
     counts = (blocked.integers - blocked.zeros) * np.sign(blocked.steps)
-    size, right = np.abs(counts), expected * np.where(counts < 0, -1.0, 1.0)
-    counted = size >= 1.0
+    sizes, right = np.abs(counts), expected * np.where(counts < 0, -1.0, 1.0)
+    counted = sizes >= 1.0
     inside = counted & ~np.isin(blocked.integers, blocked.ends)
-    if not inside.any():
-        return None
     with np.errstate(all="ignore"):
         units = right / np.abs(blocked.steps)
-        # What lies at the end of a block may belong beyond it, and not before it.
-        least = float(np.max((units / (size + 0.5))[inside]))
-        most = float(np.min((units / (size - 0.5))[counted]))
-    slack = 1.0 + OPERATION_ROUNDINGS * unit_roundoff("float32")
-    if not 0.0 < least <= most * slack < np.inf:
+        least = np.where(inside, units / (sizes + 0.5), 0.0)
+        # A number that was rounded to zero is at most half a step.
+        least = np.where(sizes < 0.5, 2.0 * np.abs(units), least)
+        most = np.where(counted, units / (sizes - 0.5), np.inf)
+    return _Allowed(sizes=sizes, inside=inside, least=least, most=most)
+
+
+def _factors(blocked: BlockedWeight, expected: Array) -> Array | None:
+    """For each element the number that makes the scale of its block right; None if one has none.
+
+    Blocks that are right have one. Few numbers may be explained by chance, so a block needs enough.
+    """
+    allowed, fair = _allowed(blocked, expected), fair_numbers(blocked, expected)
+    right = blocked.over_blocks(np.logical_and, fair)
+    least = blocked.over_blocks(np.maximum, allowed.least)
+    most = blocked.over_blocks(np.minimum, allowed.most)
+    enough = blocked.over_blocks(np.add, allowed.inside.astype(np.int64)) >= _BLOCK_NUMBERS
+    explained = enough & (least > 0.0) & (least <= most * _SLACK) & np.isfinite(most)
+    if not np.all(right | explained):
         return None
-    factor = (least + most) / 2.0
-    # A factor that moves no number by more than rounding does is none.
-    return factor if float(np.max(size)) * abs(1.0 - factor) > 0.5 else None
+    nearest = np.clip(1.0, least, np.maximum(least, most))
+    moved = ~right & (allowed.sizes * np.abs(1.0 - nearest) > 0.5)
+    with np.errstate(invalid="ignore"):
+        return np.where(right, 1.0, (least + most) / 2.0) if moved.any() else None
+
+
+def _scales_off(blocked: BlockedWeight, factors: Array) -> str:
+    """In words how many scales are wrong, and how far off they are."""
+    sizes = blocked.over_blocks(np.add, np.ones(factors.shape))
+    count, off = round(float(np.sum(1.0 / sizes))), factors != 1.0
+    wrong = round(float(np.sum(1.0 / sizes[off])))
+    ratios = 1.0 / factors[off]
+    low, high = float(ratios.min()), float(ratios.max())
+    size = f"{low:.3g}" if np.isclose(low, high) else f"{low:.3g} to {high:.3g}"
+    verb = "is" if wrong == 1 else "are"
+    return message("quantization.some_scales", wrong=wrong, count=count, verb=verb, size=size)

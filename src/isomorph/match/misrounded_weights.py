@@ -14,7 +14,7 @@ from isomorph.match.constant_difference import Suspect
 from isomorph.match.element_bounds import Elements, Source
 from isomorph.match.moved_floats import moved_floats
 from isomorph.match.rounded_weights import is_narrow
-from isomorph.match.rounding_grids import other_grid
+from isomorph.match.rounding_grids import OtherGrid, other_grid
 from isomorph.match.stored_weights import SUMS, StoredWeight
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from isomorph.match.constant_difference import ConstantDifference
     from isomorph.match.folded_weights import Folded, ScaledKernel
     from isomorph.match.moved_floats import MovedFloats
-    from isomorph.match.rounding_grids import OtherGrid
     from isomorph.match.stored_weights import Weights
 
 Origin = tuple["StoredWeight | Folded | None", tuple[str, ...], "Array | ScaledKernel", Source]
@@ -82,7 +81,8 @@ def compared_together(
 
     A converter may move a factor from one weight to another. Then both differ, in opposite
     directions. Where every other weight is explained, or rescaled in the same direction, none does,
-    and a rescaled weight is certain.
+    and a rescaled weight is certain. So is one whose zero point is off: what that adds depends on
+    the data, and no other weight takes it away.
     """
     sizes = {each.weight.name: each.grid.too_large for each in found if each.grid is not None}
     unexplained = set(candidate.stored) - set(explained) - set(sizes)
@@ -94,10 +94,16 @@ def compared_together(
         for reader in each.weight.readers
     }
     return [
-        replace(each, certain=certain) if each.weight.name in sizes else each
+        replace(each, certain=certain or _shifted(each)) if each.weight.name in sizes else each
         for each in found
         if each.grid is None or each.weight.dtype not in SUMS or not _read_by(each, kernels)
     ]
+
+
+def _shifted(found: ConstantDifference) -> bool:
+    """Whether the zero point of a weight, and not of a sum, is off."""
+    shifted = isinstance(found.grid, OtherGrid) and found.grid.shift != 0
+    return shifted and found.weight.dtype not in SUMS
 
 
 def _read_by(found: ConstantDifference, nodes: Collection[str]) -> bool:

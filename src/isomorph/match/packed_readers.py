@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from isomorph.core.graph_facts import once_per_graph
 from isomorph.match.blocked_weights import PRODUCT, TABLE, block_along
 from isomorph.match.byte_products import byte_products
+from isomorph.match.stated_blocks import read_in_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +23,7 @@ def packed_readers(graph: Graph) -> Mapping[str, str]:
     its result. A product may quantize its other factor when it runs: that moves runs, and no graph.
     """
     found = {node.name: fed for node in graph.nodes if (fed := _taken(graph, node))}
+    found.update((node.name, fed) for node in graph.nodes for _, fed in read_in_blocks(graph, node))
     found.update(
         (each.cast.name, each.cast.outputs[0]) for each in byte_products(graph) if each.scale
     )

@@ -72,7 +72,7 @@ def changed_parameters(reference: Quantization, candidate: Quantization) -> tupl
     """Return the names of the parameters in which two quantizations differ."""
     found = [
         field
-        for field in ("dtype", "axis")
+        for field in ("dtype", "axis", "block")
         if getattr(reference, field) != getattr(candidate, field)
     ]
     # The same zero point is another integer in another type.

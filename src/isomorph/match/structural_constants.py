@@ -26,6 +26,7 @@ from isomorph.match.element_bounds import (
 from isomorph.match.integer_roles import Role, role_of
 from isomorph.match.rounded_weights import narrowed, steps_of
 from isomorph.match.same_structure import same_structure
+from isomorph.match.stated_blocks import in_blocks
 from isomorph.match.stored_weights import one_grid, same_integers
 
 if TYPE_CHECKING:
@@ -125,6 +126,8 @@ def _compared(
     reference: Weights, candidate: Weights, name: str, other: str
 ) -> PlacedConstant | None:
     """Compare two constants; None where they cannot be compared element by element."""
+    if in_blocks(candidate.graph, name) or in_blocks(reference.graph, other):
+        return None  # their integers stand for numbers by scales that are compared elsewhere
     weight, source = _weight(candidate, name), _weight(reference, other)
     if weight is None or source is None:
         return None

@@ -62,6 +62,19 @@ def draw_tails(models: Sequence[EvaluatedModel]) -> None:
         del found[: len(wanted)]
 
 
+def draw_rounding(models: Sequence[EvaluatedModel], draws: int) -> None:
+    """Make the first draws of the rounding of whole graphs; each keeps its results."""
+    own = [(each, drawn) for each in models if (drawn := each.rounding_draws()) is not None]
+    requests = [drawn.requests(draws, each.feeds) for each, drawn in own]
+    with phase("rounding"):
+        found = _run_many(models[0].oracle, [one for each in requests for one in each])
+    if found is None:
+        return
+    for (_, drawn), wanted in zip(own, requests, strict=True):
+        drawn.add(found[: len(wanted)])
+        del found[: len(wanted)]
+
+
 def samples_at_once(models: Sequence[EvaluatedModel], number: int) -> int:
     """Return how many samples like these are evaluated together; few at first.
 

@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from isomorph.core.cost import phase
 from isomorph.core.errors import IsomorphError
-from isomorph.core.limits import TAIL_ENTRY_BYTES
-from isomorph.core.memory import share_of_memory
 from isomorph.core.stated_numbers import FIRST_DRAWS, WIDE_DRAWS
 from isomorph.core.trace import Noise, RunRequest
-from isomorph.measure.evaluated_tail import EvaluatedTail, small_enough
-from isomorph.measure.graph_tail import Tail, tail_of
+from isomorph.measure.evaluated_tail import EvaluatedTail, even_tail, small_enough
+from isomorph.measure.graph_tail import Tail
 from isomorph.measure.noise_draws import NoiseDraws, flattened
-from isomorph.measure.precision import jumps, narrow_constants, widths
+from isomorph.measure.precision import jumps, narrow_constants
 from isomorph.measure.run_time_quantizers import execution_noise
 from isomorph.measure.spread import Spread, finite_where
 from isomorph.measure.undecided_branches import Decided, decisions, taken_toward, unsettled
@@ -225,6 +223,13 @@ class EvaluatedModel:
             return self.intended_loss()
         return self._spread("execution loss", noise, about_mean=noise.quantizers)
 
+    def rounding_draws(self) -> NoiseDraws | None:
+        """Return the draws of its rounding so far, for more; None where its oracle fails."""
+        if isinstance(self.oracle_outputs(), IsomorphError):
+            return None
+        noise = Noise(seed=self.seed, rounding=True)
+        return self._spreading.setdefault("rounding", self._begin(noise, about_mean=False))
+
     def draw_more(self, draws: int, *, allowance: bool = True) -> bool:
         """Use this many draws from now on; False if there are as many already.
 
@@ -320,15 +325,9 @@ class EvaluatedModel:
     def _find_tail(self, session: Session) -> Tail | None:
         """Return the tail of a graph in which noise only adds up, where it could be fed."""
         if "tail of the graph" not in self._kept:
-            graph, able = self.model.graph, session.capabilities
-            fed = able.noise and able.feed == able.fetch == "all"
-            tail = tail_of(graph) if fed else None
-            if tail is not None and 8 * tail.entering > share_of_memory(TAIL_ENTRY_BYTES):
-                tail = None
-            uneven = tail is not None and (
-                jumps(graph) or widths(graph) or decisions(graph) or self.run_dtype
-            )
-            self._kept["tail of the graph"] = None if uneven else tail
+            able = session.capabilities
+            fed = able.noise and able.feed == able.fetch == "all" and not self.run_dtype
+            self._kept["tail of the graph"] = even_tail(self.model.graph) if fed else None
         return cast("Tail | None", self._kept["tail of the graph"])
 
     def _nested(self) -> Arrays:

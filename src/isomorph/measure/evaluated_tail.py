@@ -18,11 +18,14 @@ from isomorph.core.limits import TAIL_ENTRY_BYTES
 from isomorph.core.memory import share_of_memory
 from isomorph.core.stated_numbers import FIRST_DRAWS, FURTHER_DRAWS, TAIL_DRAWS
 from isomorph.core.trace import Noise
+from isomorph.measure.graph_tail import tail_of
 from isomorph.measure.noise_draws import NoiseDraws
+from isomorph.measure.precision import jumps, widths
 from isomorph.measure.spread import Spread, finite_where
+from isomorph.measure.undecided_branches import decisions
 
 if TYPE_CHECKING:
-    from isomorph.core.model import Model
+    from isomorph.core.model import Graph, Model
     from isomorph.core.trace import Array, Arrays, RunRequest
     from isomorph.measure.evaluated_model import EvaluatedModel
     from isomorph.measure.graph_tail import Tail
@@ -171,6 +174,14 @@ class EvaluatedTail:
         spreads = {name: replace(each, lower_bound=True) for name, each in found.items()}
         self._spreads[what] = draws, spreads
         return spreads
+
+
+def even_tail(graph: Graph) -> Tail | None:
+    """Return the tail of a graph in which noise only adds up; None where it would be too large."""
+    tail = tail_of(graph)
+    if tail is None or 8 * tail.entering > share_of_memory(TAIL_ENTRY_BYTES):
+        return None
+    return None if jumps(graph) or widths(graph) or decisions(graph) else tail
 
 
 def small_enough(entering: Arrays) -> Mapping[str, Array] | None:

@@ -61,7 +61,8 @@ def requantized(reference: Graph, candidate: Graph) -> bool:
 @once_per_graph
 def _blocks(graph: Graph) -> frozenset[tuple[int, str]]:
     """Return the sizes of the blocks in which constants are quantized, each with its integers."""
-    found = set()
+    stated = (each for each in graph.quantization if each.block and each.tensor in graph.constants)
+    found = {(each.block, "".join(filter(str.isdigit, each.dtype))) for each in stated}
     for node in graph.nodes:
         size = node.attributes.get("block_size")
         size = max(size) if isinstance(size, tuple) and size else size

@@ -12,7 +12,7 @@ from isomorph.core.last_node import leave
 from isomorph.oracle.arithmetic import arithmetic_of
 from isomorph.oracle.dtypes import numpy_dtype
 from isomorph.oracle.executor import Executor
-from isomorph.oracle.magnitudes import KeptSizes, Magnitudes
+from isomorph.oracle.magnitudes import Magnitudes
 from isomorph.oracle.peak_bytes import PeakBytes, run_key
 from isomorph.oracle.step import Body, K, Scope
 from isomorph.oracle.value import ABSENT, EvalValue, lifted
@@ -98,7 +98,7 @@ class Evaluator(Generic[K]):
         A float array fed to a quantized tensor is taken for real numbers and put onto its grid.
         ``keep`` decides, as soon as a tensor is computed, how it is kept.
         """
-        return self.run_draws(feeds, fetch, [noise], [keep])[0]
+        return self.run_draws([feeds], fetch, [noise], [keep])[0]
 
     def draws_at_once(self, feeds: Mapping[str, Any], fetch: Sequence[str]) -> int:
         """How many draws like this are computed side by side: where weights are not kept.
@@ -111,40 +111,43 @@ class Evaluator(Generic[K]):
 
     def run_draws(
         self,
-        feeds: Mapping[str, Any],
+        feeds: Sequence[Mapping[str, Any]],
         fetch: Sequence[str],
         noises: Sequence[Noise | None],
         keeps: Sequence[Keep],
     ) -> list[dict[str, Any]]:
-        """As ``run`` once for each of these noises, node by node side by side."""
+        """As ``run`` once for each of these feeds and noises, node by node side by side.
+
+        All feeds have the same names; they may have other numbers and sizes.
+        """
         graph = self._graph
-        feeds = self.accepted(feeds)
-        given = {graph.find(name): value for name, value in feeds.items()}
+        accepted = [self.accepted(each) for each in feeds]
+        given = [{graph.find(name): value for name, value in each.items()} for each in accepted]
         names: dict[K, list[str]] = {}
         for name in fetch:
             names.setdefault(graph.find(name), []).append(name)
-        plan = graph.planner.plan(frozenset(given), tuple(names))
-        drawn = any(noise is not None for noise in noises)
-        magnitudes = self._magnitudes.of(feeds) if drawn else KeptSizes()
+        plan = graph.planner.plan(frozenset(given[0]), tuple(names))
+        sizes = self._magnitudes.of_each(feeds, noises, accepted)
+        folds = not (graph.folded.names & given[0].keys())
         draws = [
             _Draw(
                 graph,
                 arithmetic_of(noise, magnitudes),
-                values={key: graph.fed(key, value, noise) for key, value in given.items()},
+                values={key: graph.fed(key, value, noise) for key, value in own.items()},
                 names=names,
                 keep=keep,
+                folds=folds and noise is None,
             )
-            for noise, keep in zip(noises, keeps, strict=True)
+            for own, noise, keep, magnitudes in zip(given, noises, keeps, sizes, strict=True)
         ]
-        folds = noises[0] is None and not (graph.folded.names & given.keys())
         with graph.reads_shared(between=len(draws)):
             for (_, step), finished in zip(plan.steps, plan.releases, strict=True):
                 if len(draws) > 1 and step.multiplies:
                     _prepare_product(step, draws)
                 for draw in draws:
-                    draw.compute(step, finished, folds=folds)
+                    draw.compute(step, finished)
                 graph.release_reads()
-        self._peaks.note(run_key(feeds, fetch), draws[0].peak_bytes)
+        self._peaks.note(run_key(accepted[0], fetch), draws[0].peak_bytes)
         return [{name: draw.results[name] for name in fetch} for draw in draws]
 
     def accepted(self, feeds: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -168,9 +171,10 @@ class _Draw(Generic[K]):
         values: dict[K, EvalValue],
         names: Mapping[K, Sequence[str]],
         keep: Keep,
+        folds: bool,
     ) -> None:
         self._graph, self._values, self._given = graph, values, frozenset(values)
-        self._names, self._keep = names, keep
+        self._names, self._keep, self._folds = names, keep, folds
         self._executor = Executor(arithmetic)
         self.results: dict[str, Any] = {}
         self._bytes = self.peak_bytes = sum(map(_bytes_of, values.values()))
@@ -182,10 +186,10 @@ class _Draw(Generic[K]):
         """The value of a tensor."""
         return self._values[key] if key in self._values else self._stored(key)
 
-    def compute(self, step: Step[K], finished: Sequence[K], *, folds: bool) -> None:
+    def compute(self, step: Step[K], finished: Sequence[K]) -> None:
         """Compute one node, and release the tensors that nothing reads after it."""
         arithmetic, graph = self._executor.arithmetic, self._graph
-        outputs = self._outputs(step, folds=folds)
+        outputs = self._outputs(step)
         # A node may leave optional outputs out; one that lacks fails where it is read.
         for key, value in zip(step.outputs, outputs, strict=False):
             if key in self._given:
@@ -202,9 +206,9 @@ class _Draw(Generic[K]):
         for name in self._names.get(key, ()):
             self.results[name] = self._keep(name, self._graph.shown(key, value))
 
-    def _outputs(self, step: Step[K], *, folds: bool) -> list[EvalValue]:
+    def _outputs(self, step: Step[K]) -> list[EvalValue]:
         """The outputs of a step, those that every run has in common computed once."""
-        folded = self._graph.folded
+        folded, folds = self._graph.folded, self._folds
         kept = folded.outputs(step) if folds else None
         if kept is not None:
             return kept

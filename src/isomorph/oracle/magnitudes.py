@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +36,24 @@ class Magnitudes:
         if digest != self._digest:
             self._kept, self._digest = KeptSizes(), digest
         return self._kept
+
+    def of_each(
+        self,
+        feeds: Sequence[Mapping[str, Any]],
+        noises: Sequence[object],
+        accepted: Sequence[Mapping[str, Any]],
+    ) -> list[KeptSizes]:
+        """Those of each run with its noise: runs that are fed one object share theirs."""
+        known: dict[int, KeptSizes] = {}
+        found = []
+        for given, noise, values in zip(feeds, noises, accepted, strict=True):
+            if noise is None:
+                found.append(KeptSizes())
+                continue
+            if id(given) not in known:
+                known[id(given)] = self.of(values)
+            found.append(known[id(given)])
+        return found
 
     def clear(self) -> None:
         """Release everything."""

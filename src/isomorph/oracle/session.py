@@ -38,12 +38,12 @@ class OracleEvaluator(Protocol):
 
     def run_draws(
         self,
-        feeds: Mapping[str, Any],
+        feeds: Sequence[Mapping[str, Any]],
         fetch: Sequence[str],
         noises: Sequence[Noise | None],
         keeps: Sequence[Keep],
     ) -> list[dict[str, Any]]:
-        """As ``run`` once for each of these noises, with the weights read once for all."""
+        """As ``run`` once for each of these feeds and noises, the weights read once for all."""
         ...
 
     def close(self) -> None:
@@ -73,18 +73,19 @@ class OracleSession:
         return self._evaluator.run(feeds, fetch, noise, _keeping(SpillingTensors()))
 
     def run_many(self, requests: Sequence[RunRequest]) -> list[Arrays]:
-        """Compute each request; draws of the same tensors from the same feeds share the weights."""
+        """Compute each request; runs of the same tensors from the same inputs share the weights."""
         found: list[Arrays] = []
         while len(found) < len(requests):
             first = requests[len(found)]
             alike = list(takewhile(partial(_alike, first), requests[len(found) :]))
+            if len(alike) > 1:
+                alike = alike[: self._evaluator.draws_at_once(first.feeds, first.fetch)]
             if len(alike) < 2:
                 found.append(self.run(first.feeds, first.fetch, noise=first.noise))
                 continue
-            noises = [each.noise for each in alike]
-            noises = noises[: self._evaluator.draws_at_once(first.feeds, first.fetch)]
-            keeps = [_keeping(SpillingTensors()) for _ in noises]
-            found += self._evaluator.run_draws(first.feeds, first.fetch, noises, keeps)
+            feeds, noises = [each.feeds for each in alike], [each.noise for each in alike]
+            keeps = [_keeping(SpillingTensors()) for _ in alike]
+            found += self._evaluator.run_draws(feeds, first.fetch, noises, keeps)
         return found
 
     def hand_over(
@@ -110,9 +111,8 @@ def _keeping(keeper: SpillingTensors) -> Keep:
 
 
 def _alike(one: RunRequest, other: RunRequest) -> bool:
-    """Whether both are draws of the same tensors from the same numbers."""
-    drawn = one.noise is not None and other.noise is not None
+    """Whether both compute the same tensors from the same inputs, of whatever numbers."""
     # A run in a narrower type rounds what is fed.
-    if not drawn or one.noise.run_dtype or other.noise.run_dtype:  # type: ignore[union-attr]
+    if any(each.noise is not None and each.noise.run_dtype for each in (one, other)):
         return False
-    return one.feeds is other.feeds and list(one.fetch) == list(other.fetch)
+    return one.feeds.keys() == other.feeds.keys() and list(one.fetch) == list(other.fetch)

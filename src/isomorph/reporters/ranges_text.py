@@ -19,7 +19,11 @@ _SHOWN = 24
 
 
 def as_text(found: Ranges, *, everything: bool = False) -> str:
-    """The answer, the ranges of the inputs, the tensors, and the input that overflows."""
+    """The answer, the ranges of the inputs, the tensors, and the input that overflows.
+
+    Tensors are in the order of the graph; where samples were given, those that are not safe come
+    first, and then those with the least headroom.
+    """
     lines = [headline(found), ""]
     lines += [
         f"  input {printable(each.name)} {each.dtype} {shape_text(each.shape)}: "
@@ -93,6 +97,8 @@ def _rows(found: Ranges, *, everything: bool) -> list[Sequence[str]]:
         return each.status is RangeStatus.SAFE, room, -reach
 
     chosen = list(found.tensors)
+    if _headroom(found):
+        chosen.sort(key=rank)
     if not everything and len(chosen) > _SHOWN:
         names = {each.name for each in sorted(chosen, key=rank)[:_SHOWN]}
         chosen = [each for each in chosen if each.name in names]
@@ -126,11 +132,15 @@ def _shown_overflow(shown: OverflowInput, found: Ranges) -> list[str]:
         parts.append(message("RANGES.in_run", value=shown.run_value))
     if shown.narrow_value is not None:
         parts.append(message("RANGES.in_type", dtype=found.target, value=shown.narrow_value))
-    parts += [*_grown(found), message("RANGES.recipe", recipe=shown.recipe)]
+    recipe = "RANGES.sample" if shown.given else "RANGES.recipe"
+    parts += [*_grown(found), message(recipe, recipe=printable(shown.recipe))]
     if shown.file is not None:
         parts.append(message("CONVERT.written", output=printable(shown.file)))
-    key = "RANGES.of_tensor" if found.largest is None else "RANGES.of_tensor_limit"
-    heading = message(key, tensor=printable(shown.tensor), place=place, largest=found.largest)
+    key = "RANGES.first_on_samples" if shown.given else "RANGES.of_tensor"
+    dtype = found.target or message("RANGES.declared_type")
+    heading = message(key, tensor=printable(shown.tensor), place=place, dtype=dtype)
+    if found.largest is not None:
+        heading = message("RANGES.with_limit", text=heading, largest=found.largest)
     return [heading, *(f"  {each}" for each in parts)]
 
 

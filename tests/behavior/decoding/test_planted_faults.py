@@ -2,7 +2,10 @@
 
 from functools import cache
 
+import numpy as np
+import onnx
 import pytest
+from onnx import helper, numpy_helper
 
 import isomorph
 from isomorph.core.decoding import TokenJudgment
@@ -116,3 +119,50 @@ def test_faults_in_other_kinds_of_caches_are_found(tmp_path, decoder, fault, nod
     report = isomorph.check(*models, decode=1, in_process=True)
     assert report.verdict is Verdict.DIVERGENT
     assert node in located(report)[0]
+
+
+def edited(source, target, edit):
+    model = onnx.load(source)
+    edit(model.graph)
+    onnx.save(model, target)
+    return target
+
+
+def padding_not_read(graph):
+    """The attention hides what comes later, and no padding: its mask is only asked for its size."""
+    for node in graph.node:
+        for place, name in enumerate(node.input):
+            if name == "hidden":
+                node.input[place] = "later"
+
+
+def capped_scores(graph):
+    place = [node.name for node in graph.node].index("layer1/attention/masked")
+    graph.initializer.append(numpy_helper.from_array(np.float32(20.0), "cap"))
+    graph.node[place].input[2] = "capped"
+    for further, (op, first, second, name) in enumerate(
+        (("Div", "layer1/attention/scaled", "cap", "small"), ("Tanh", "small", "", "bent"),
+         ("Mul", "bent", "cap", "capped"))
+    ):  # fmt: skip
+        node = helper.make_node(op, [each for each in (first, second) if each], [name], name=name)
+        graph.node.insert(place + further, node)
+
+
+def test_a_mask_that_is_not_read_is_found_by_other_inputs_with_what_is_read_instead(tmp_path):
+    reference = rotary_decoder(tmp_path / "reference.onnx")
+    candidate = edited(reference, tmp_path / "candidate.onnx", padding_not_read)
+    report = isomorph.check(reference, candidate, decode=1, in_process=True)
+    assert report.verdict is Verdict.DIVERGENT
+    (finding,) = report.findings
+    assert (finding.code, finding.node, finding.cause) == (
+        "LATENT", "layer0/attention/masked", "layout",
+    )  # fmt: skip
+    assert (finding.evidence["reads"], finding.evidence["should_read"]) == ("later", "hidden")
+    assert finding.fix.startswith("let input 0 read 'hidden'")
+
+
+def test_scores_that_are_bent_on_their_way_are_found_with_the_operator(tmp_path):
+    reference = rotary_decoder(tmp_path / "reference.onnx")
+    candidate = edited(reference, tmp_path / "candidate.onnx", capped_scores)
+    report = isomorph.check(reference, candidate, decode=1, in_process=True)
+    assert located(report) == ({"bent"}, {"missing_op"})

@@ -54,6 +54,38 @@ def test_headroom_is_that_of_the_given_samples(transformers):
     assert "headroom" not in as_text(without)
 
 
+def test_the_first_tensor_beyond_the_type_on_the_samples_is_shown_first(transformers):
+    model = transformers(3e6)
+    x = np.random.default_rng(0).uniform(-0.5, 0.5, (1, 3, 8)).astype(np.float32)
+    found = isomorph.ranges(
+        model, ranges={"x": (-2.0, 2.0)}, inputs={"x": x}, to="float16", in_process=True
+    )
+    (shown,) = found.overflows
+    assert shown.given
+    np.testing.assert_array_equal(shown.inputs["x"], x)
+    own = isomorph.run(model, inputs={"x": x}, fetch=[shown.tensor], in_process=True)
+    largest = np.abs(own.tensors[shown.tensor]).max()
+    assert abs(shown.value) == pytest.approx(largest, rel=1e-5)
+    first = next(each for each in found.tensors if each.headroom < 0)
+    assert first.name == shown.tensor
+    lines = as_text(found).splitlines()
+    rooms = [line.split() for line in lines if "safe" in line and "2^" in line]
+    powers = [float(word[2:]) for words in rooms for word in words if word.startswith("2^")]
+    assert powers == sorted(powers)
+    assert any(line.startswith("first beyond float16 on the given samples") for line in lines)
+
+
+def test_an_overflow_on_no_sample_is_that_of_a_search(transformers):
+    found = isomorph.ranges(
+        transformers(FACTOR),
+        ranges={"x": (-2.0, 2.0)},
+        inputs={"x": np.full((1, 3, 8), 0.5, np.float32)},
+        to="float16",
+        in_process=True,
+    )
+    assert not found.overflows[0].given
+
+
 def test_an_overflow_says_where_its_numbers_grow(transformers):
     found = isomorph.ranges(
         transformers(FACTOR), ranges={"x": (-2.0, 2.0)}, to="float16", in_process=True

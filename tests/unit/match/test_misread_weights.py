@@ -108,3 +108,65 @@ def test_a_factor_that_moves_no_number_by_half_a_step_is_none():
     blocked = packed()
     found = misread(replace(blocked, steps=blocked.steps * 1.01), [WEIGHT])
     assert found is None or found.right is None
+
+
+WIDE_BLOCK = 32
+WIDE = np.random.default_rng(2).normal(size=(8, 2 * WIDE_BLOCK))
+
+
+def in_wide_blocks(factors=1.0):
+    """Blocks of 32 numbers, whose scales are multiplied after the numbers were rounded."""
+    scales = np.abs(WIDE.reshape(8, -1, WIDE_BLOCK)).max(-1) / 7
+    steps = np.repeat(scales, WIDE_BLOCK, axis=1)
+    stored = StoredWeight(
+        name="w", dtype="int4", shape=WIDE.shape, digest="", value_digest="", readers=()
+    )
+    return BlockedWeight(
+        weight=stored, integers=np.rint(WIDE / steps).astype(np.int64), zeros=np.zeros(WIDE.shape),
+        steps=steps * np.repeat(np.broadcast_to(factors, scales.shape), WIDE_BLOCK, axis=1),
+        ends=(-8, 7), pack=lambda whole: whole, scale_dtype="float32", block=WIDE_BLOCK,
+    )  # fmt: skip
+
+
+def test_the_scale_of_one_block_is_found_among_others():
+    factors = np.ones((8, 2))
+    factors[3, 1] = 2.0
+    found = misread(in_wide_blocks(factors), [WIDE])
+    assert found.right is Detail.SCALE
+    assert found.words.startswith("1 of 16 scales is 2")
+    assert fair_numbers(found.weight, WIDE).all()
+
+
+def test_scales_that_are_off_by_different_factors_are_counted():
+    factors = np.exp(np.random.default_rng(3).normal(size=(8, 2)))
+    found = misread(in_wide_blocks(factors), [WIDE])
+    assert found.right is Detail.SCALE
+    assert "16 scales are" in found.words
+
+
+def test_a_scale_that_was_fitted_again_is_no_fault():
+    found = misread(
+        in_wide_blocks(1.0 + 0.02 * np.random.default_rng(4).normal(size=(8, 2))), [WIDE]
+    )
+    assert found is None or found.right is None
+
+
+def test_signed_numbers_that_are_read_as_unsigned_ones():
+    blocked = in_wide_blocks()
+    turned_sign = np.where(blocked.integers < 0, blocked.integers + 8, blocked.integers - 8)
+    found = misread(replace(blocked, integers=turned_sign), [WIDE])
+    assert found.right is Detail.ZERO_POINT
+    assert "unsigned" in found.words
+
+
+def test_scales_of_channels_that_lie_along_another_axis():
+    square = WIDE[:, :8] * np.exp(np.arange(8))[:, None]
+    scales = np.abs(square).max(1) / 7
+    right = np.broadcast_to(scales[:, None], square.shape)
+    blocked = replace(
+        in_wide_blocks(), integers=np.rint(square / right).astype(np.int64), block=0, axis=1,
+        zeros=np.zeros(square.shape), steps=np.broadcast_to(scales, square.shape),
+    )  # fmt: skip
+    found = misread(blocked, [square])
+    assert found.right is Detail.SCALE
+    assert "other axis" in found.words

@@ -7,7 +7,7 @@ from onnx import helper, numpy_helper
 
 import isomorph
 from isomorph.core.divergence import Verdict
-from isomorph.measure import compare, evaluated_batch, evaluated_model
+from isomorph.measure import compare, evaluated_batch, evaluated_model, evaluated_tail
 
 LAYERS = 16
 
@@ -115,7 +115,7 @@ def test_weights_that_were_rounded_again_are_allowed_in_the_whole(tmp_path):
 
 
 def test_a_tail_that_begins_with_too_many_numbers_is_not_drawn_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(evaluated_model, "TAIL_ENTRY_BYTES", 100)
+    monkeypatch.setattr(evaluated_tail, "TAIL_ENTRY_BYTES", 100)
     report, output = _judged(tmp_path)
     assert report.verdict is Verdict.EQUIVALENT
     assert output.observed is not None

@@ -168,6 +168,24 @@ def test_draws_side_by_side_are_those_one_after_the_other_with_one_pass_over_a_w
     assert len({found["y"].tobytes() for found in together}) == 3
 
 
+def test_runs_of_other_numbers_and_sizes_share_the_pass_over_a_weight(monkeypatch):
+    oracle, passes = multiplied(monkeypatch)
+    longer = {"x": np.concatenate([ROWS["x"], ROWS["x"] + 1])}
+    oracle.run(ROWS, ["a", "y"])
+    noise = Noise(seed=1, rounding=True)
+    given = [(ROWS, None), (longer, None), (ROWS, noise), (longer, noise)]
+    alone = [oracle.run(feeds, ["a", "y"], noise) for feeds, noise in given]
+    passes.clear()
+    session = OracleSession(oracle, Environment(runtime="toy"))
+    requests = [RunRequest(feeds=feeds, fetch=["a", "y"], noise=noise) for feeds, noise in given]
+    together = session.run_many(requests)
+    # The sizes of the sums, by which they are disturbed, are those of each input.
+    assert passes == [12, 2, 4], "two, four, two and four rows"
+    for one, other in zip(alone, together, strict=True):
+        for name in ("a", "y"):
+            np.testing.assert_allclose(one[name], other[name], rtol=1e-14)
+
+
 def test_requests_that_share_no_numbers_are_computed_one_by_one(monkeypatch):
     oracle, passes = multiplied(monkeypatch)
     other = {"x": ROWS["x"] + 1}

@@ -146,6 +146,7 @@ FINDINGS: Mapping[str, str] = {
     "inputs, but from other values",
     "LATENT.decides_alike_node": "{place} has the results of the reference's {right!r} on the "
     "given inputs, but from other values, which node {node!r} computes",
+    "LATENT.caused": "{text}. There, {cause}",
     "LATENT.other_inputs": "node {node!r} differs from the reference on other inputs; the given "
     "ones do not show it",
     "LATENT.unread": "{text}, where {place} of the {side} computes with it. Output {output!r} "

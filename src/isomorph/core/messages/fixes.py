@@ -90,6 +90,9 @@ FIXES: Mapping[str, str] = {
     "FIX.packing": "pack the first number into the lowest bits of each byte",
     "FIX.group_scales": "store the scales row by row: those of all groups of a row beside each "
     "other",
+    "FIX.other_axis": "let the scales lie along the axis that they were computed for",
+    "FIX.highest_bit": "invert the highest bit of every number",
+    "FIX.own_scales": "compute the scales of these blocks from the numbers of their own",
     "FIX.add_to_zero_points": "add {shift} to the zero points",
     "FIX.multiply_scales": "multiply the scales by {factor:.6g}",
     # shape

@@ -68,7 +68,7 @@ class TorchEvaluator:
     ) -> dict[str, Any]:
         """Compute ``fetch`` from ``feeds``; floats are returned in float64."""
         if self._model.cuttable:
-            return self.run_draws(feeds, fetch, [noise], [keep])[0]
+            return self.run_draws([feeds], fetch, [noise], [keep])[0]
         with _few_threads():
             found = self._run_recorded(feeds, fetch, noise)
             return {name: keep(name, value) for name, value in found.items()}
@@ -78,7 +78,7 @@ class TorchEvaluator:
     ) -> dict[str, np.ndarray[Any, Any]]:
         """The gradient of the weighted sum of tensors by every input of real numbers."""
         plan = self._planners[""].plan(frozenset(feeds), tuple(weights))
-        run = self._new_run(feeds, None)
+        run = self._new_run(None, KeptSizes())
         values = {
             name: lifted(feed_raw(self._program, name, array)) for name, array in feeds.items()
         }
@@ -117,17 +117,21 @@ class TorchEvaluator:
 
     def run_draws(
         self,
-        feeds: Mapping[str, Any],
+        feeds: Sequence[Mapping[str, Any]],
         fetch: Sequence[str],
         noises: Sequence[Noise | None],
         keeps: Sequence[Keep],
     ) -> list[dict[str, Any]]:
-        """As ``run`` once for each of these noises, node by node side by side."""
-        plan = self._planners[""].plan(frozenset(feeds), tuple(fetch))
+        """As ``run`` once for each of these feeds and noises, node by node side by side.
+
+        All feeds have the same names; they may have other numbers and sizes.
+        """
+        plan = self._planners[""].plan(frozenset(feeds[0]), tuple(fetch))
+        sizes = self._magnitudes.of_each(feeds, noises, feeds)
         with _few_threads(), torch.no_grad(), declared_default():
             draws = [
-                self._begin(plan, feeds, fetch, noise, keep)
-                for noise, keep in zip(noises, keeps, strict=True)
+                self._begin(plan, own, fetch, self._new_run(noise, magnitudes), keep)
+                for own, noise, keep, magnitudes in zip(feeds, noises, keeps, sizes, strict=True)
             ]
 
             def prepare(index: int, step: Step) -> None:
@@ -136,7 +140,7 @@ class TorchEvaluator:
 
             executions = [execution for _, execution in draws]
             execute_together(plan, executions, prepare if len(draws) > 1 else None)
-        self._peaks.note(run_key(feeds, fetch), draws[0][1].peak_bytes)
+        self._peaks.note(run_key(feeds[0], fetch), draws[0][1].peak_bytes)
         return [execution.fetched for _, execution in draws]
 
     def _begin(
@@ -144,10 +148,9 @@ class TorchEvaluator:
         plan: Plan,
         feeds: Mapping[str, Any],
         fetch: Sequence[str],
-        noise: Noise | None,
+        run: OracleRun,
         keep: Keep,
     ) -> tuple[OracleRun, Execution]:
-        run = self._new_run(feeds, noise)
         values = {
             name: lifted(feed_raw(self._program, name, array)) for name, array in feeds.items()
         }
@@ -166,9 +169,11 @@ class TorchEvaluator:
             lambda name, value: keep(name, to_array(run.wide_value(name, {name: value}))),
         )
 
-    def _new_run(self, feeds: Mapping[str, Any], noise: Noise | None) -> OracleRun:
-        magnitudes = KeptSizes() if noise is None else self._magnitudes.of(feeds)
+    def _new_run(self, noise: Noise | None, magnitudes: KeptSizes) -> OracleRun:
         return OracleRun(self._weights, self._planners, noise, magnitudes)
+
+    def _sizes(self, feeds: Mapping[str, Any], noise: Noise | None) -> KeptSizes:
+        return KeptSizes() if noise is None else self._magnitudes.of(feeds)
 
     def _table(self, name: str, value: Any) -> Any:  # noqa: ANN401
         """A fed value that no input reaches keeps its declared type, if that holds it exactly."""
@@ -193,7 +198,7 @@ class TorchEvaluator:
         tape = record_fed(self._model, given)
         places = dict(zip(self._program.outputs, tape.outputs, strict=True))
         wanted = tuple(places[name] for name in fetch)
-        run = self._new_run(feeds, noise)
+        run = self._new_run(noise, self._sizes(feeds, noise))
         plan = planner_of(tape).whole(wanted)
         values = {name: lifted(feed_raw(tape, name, value)) for name, value in feeds.items()}
         constants = {name: lifted(value).clone() for name, value in tape.constants.items()}

@@ -96,7 +96,7 @@ def _graph(
         tensors=specs,
         constants=constants,
         quantization=tuple(
-            _quantization(tensor) for tensor in graph.tensors if tensor.quantization
+            entry for tensor in graph.tensors if (entry := _quantization(graph, tensor)) is not None
         ),
         framework="tflite",
     )
@@ -155,9 +155,20 @@ def _attributes(operator: TfliteOperator) -> Mapping[str, object]:
     return {**kept, "custom_options": operator.custom_options.hex()} if operator.custom else kept
 
 
-def _quantization(tensor: TfliteTensor) -> Quantization:
-    given = tensor.quantization
-    assert given is not None, "only quantized tensors are asked for"
+def _quantization(graph: TfliteGraph, tensor: TfliteTensor) -> Quantization | None:
+    given, blocks = tensor.quantization, tensor.blocks
+    if blocks is not None:
+        return Quantization(
+            tensor=tensor.name,
+            dtype=tensor.dtype,
+            scale=(),
+            zero_point=(),
+            axis=len(tensor.shape) - 1,
+            block=blocks.size,
+            scales=graph.tensors[blocks.tensor].name,
+        )
+    if given is None:
+        return None
     return Quantization(
         tensor=tensor.name,
         dtype=tensor.dtype,

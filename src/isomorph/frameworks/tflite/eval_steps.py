@@ -135,7 +135,7 @@ def _step(
 
 
 def _grid(tensor: TfliteTensor | None, op: str) -> Grid | None:
-    if tensor is None or tensor.quantization is None or op in AS_STORED:
+    if tensor is None or op in AS_STORED:
         return None
     biases = ("int32", "int64") if op in CELLS else ()
     return grid_of(tensor) if tensor.dtype in QUANTIZED or tensor.dtype in biases else None

@@ -14,7 +14,7 @@ from isomorph.frameworks.tflite.op_facts import QUANTIZED
 from isomorph.frameworks.tflite.oracle_step import grid_of
 from isomorph.frameworks.tflite.program import TfliteProgram, TfliteTensor
 from isomorph.frameworks.tflite.variable_order import VariableOrder
-from isomorph.kernels.tflite.quantized import Reach, onto
+from isomorph.kernels.tflite.quantized import Reach, onto, quanta
 from isomorph.oracle import evaluator as oracle
 from isomorph.oracle.call import Call
 from isomorph.oracle.dtypes import is_float, numpy_dtype
@@ -53,6 +53,9 @@ class TfliteMainGraph:
         self._main, self._names = parts[0], program.index
         self.steps, self.outputs = self._main.steps, self._main.outputs
         self.tensors = self._main.tensors
+        self._quantizes = any(
+            grid_of(each) is not None for each in self.tensors if not each.constant
+        )
         stored = {tensor.index for tensor in self.tensors if self.is_stored(tensor.index)}
         self.planner: Planner[int, Step[int]] = Planner(
             self.steps,
@@ -106,7 +109,9 @@ class TfliteMainGraph:
         tensor, array = self.tensors[key], words_as_objects(np.asarray(value))
         constant = key in self.folded.names
         if tensor.dtype in QUANTIZED and array.dtype.kind == "f":
-            return _quantized(tensor, array, noise)
+            # Where weights alone are quantized, others in their place are compared without it.
+            as_given = tensor.constant and not self._quantizes
+            return _quantized(tensor, array, noise, as_given=as_given)
         if is_float(tensor.dtype) and array.dtype.kind in "fV":
             own = own_constant(array, tensor.dtype) if constant else None
             return EvalValue(lifted(array), dtype=tensor.dtype) if own is None else own
@@ -124,8 +129,12 @@ class TfliteMainGraph:
         self.folded.clear()
 
 
-def _quantized(tensor: TfliteTensor, array: Array, noise: Noise | None) -> EvalValue:
+def _quantized(
+    tensor: TfliteTensor, array: Array, noise: Noise | None, *, as_given: bool
+) -> EvalValue:
     grid = grid_of(tensor)
+    if grid is not None and as_given:
+        return EvalValue(quanta(array.astype(np.float64), grid), dtype=tensor.dtype, constant=True)
     if grid is None:
         return EvalValue(array.astype(numpy_dtype(tensor.dtype)), dtype=tensor.dtype)
     call = Call(op="QUANTIZE", noise=feed_source(noise, tensor.index))

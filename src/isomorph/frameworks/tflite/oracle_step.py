@@ -166,7 +166,13 @@ class Part:
 
 def grid_of(tensor: TfliteTensor) -> Grid | None:
     """The grid that a tensor declares, whatever its type; None where it declares none."""
-    found = tensor.quantization
+    found, blocks = tensor.quantization, tensor.blocks
+    if blocks is not None:
+        scale = blocks.scales.astype(np.float64)
+        return Grid(
+            dtype=tensor.dtype, scale=scale, zero_point=np.zeros(scale.shape), axis=-1,
+            block=blocks.size,
+        )  # fmt: skip
     if found is None:
         return None
     return Grid(

@@ -13,6 +13,7 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
 from isomorph.core.errors import UnreadableModelError
+from isomorph.frameworks.tflite.blockwise import blocks_of
 from isomorph.frameworks.tflite.op_options import dtype_of, options_of, words_of
 from isomorph.frameworks.tflite.program import (
     TfliteGraph,
@@ -132,8 +133,8 @@ def _graph(
         index=index,
         name=text(graph.name),
         tensors=tuple(
-            _tensor(model, data, tensor, place, names[place], computed=place in computed)
-            for place, tensor in enumerate(graph.tensors or ())
+            _tensor(model, data, graph, place, names[place], computed=place in computed)
+            for place in range(len(graph.tensors or ()))
         ),
         operators=operators,
         inputs=inputs,
@@ -165,12 +166,13 @@ def _operator(place: int, operator: Any, codes: list[tuple[str, int, bool]]) -> 
 def _tensor(
     model: Any,  # noqa: ANN401
     data: Any,  # noqa: ANN401
-    tensor: Any,  # noqa: ANN401
+    subgraph: Any,  # noqa: ANN401
     place: int,
     name: str,
     *,
     computed: bool,
 ) -> TfliteTensor:
+    tensor = subgraph.tensors[place]
     shape, signature = integers(tensor.shape), integers(tensor.shapeSignature)
     filled = len(raw_buffer(model, data, tensor.buffer)) > 0
     # An empty constant has no bytes; it is one all the same if nobody computes it.
@@ -188,6 +190,7 @@ def _tensor(
         constant=constant,
         variable=bool(tensor.isVariable),
         quantization=_quantization(tensor.quantization),
+        blocks=blocks_of(model, data, subgraph, shape, tensor.quantization),
         sparse=tensor.sparsity is not None,
     )
 

@@ -31,6 +31,18 @@ class TfliteQuantization:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TfliteBlocks:
+    """One scale for each ``size`` neighbors along the last axis; ``tensor`` is that of the scales.
+
+    ``scales`` has the shape of the weight, its last axis counted in blocks. Zero points are zero.
+    """
+
+    size: int
+    tensor: int
+    scales: Array = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TfliteTensor:
     """What one tensor declares.
 
@@ -50,6 +62,7 @@ class TfliteTensor:
     constant: bool
     variable: bool
     quantization: TfliteQuantization | None = None
+    blocks: TfliteBlocks | None = None
     sparse: bool = False
 
 

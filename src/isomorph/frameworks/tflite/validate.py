@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from isomorph.core.errors import UnreadableModelError
+from isomorph.frameworks.tflite.blockwise import not_understood
 from isomorph.frameworks.tflite.buffers import DTYPES, HANDLES, stored_bytes
 from isomorph.frameworks.tflite.program import (
     ABSENT,
@@ -53,14 +54,16 @@ def refuse_unreadable(model: Any, *, file: str) -> None:  # noqa: ANN401
         )
     for graph in model.subgraphs or ():
         for index, tensor in enumerate(graph.tensors or ()):
-            if tensor.quantization is not None and tensor.quantization.detailsType:
+            why = not_understood(graph, tensor)
+            if why is not None:
                 raise UnreadableModelError(
                     "UNSUPPORTED_QUANTIZATION",
-                    "a tensor is quantized by blocks or by a method of its own",
+                    "a tensor is quantized by a method that is not understood",
                     file=file,
                     where=f"tensor {index} {(tensor.name or b'').decode('utf-8', 'replace')!r}",
-                    why="only scales per tensor and per channel are understood",
-                    fix="quantize again per tensor or per channel",
+                    why=f"{why}; scales per tensor, per channel and per block of neighbors "
+                    "are understood",
+                    fix="quantize again in one of these ways",
                 )
 
 

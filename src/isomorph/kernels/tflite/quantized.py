@@ -23,18 +23,22 @@ TIE = 2.0**-14
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """Which real numbers the integers of a tensor stand for; ``axis`` None for one scale."""
+    """Which real numbers the integers of a tensor stand for; ``axis`` None for one scale.
+
+    With ``block``, that many neighbors along the axis have one scale.
+    """
 
     dtype: str
     scale: Array
     zero_point: Array
     axis: int | None = None
+    block: int = 0
 
     def equals(self, other: Grid) -> bool:
         """Whether the same integer means the same real number on both."""
         return (
             self.dtype == other.dtype
-            and self.axis == other.axis
+            and (self.axis, self.block) == (other.axis, other.block)
             and np.array_equal(self.scale, other.scale)
             and np.array_equal(self.zero_point, other.zero_point)
         )
@@ -42,7 +46,14 @@ class Grid:
 
 def reals(integers: Array, grid: Grid) -> Array:
     """The float64 numbers that these integers stand for."""
-    return dequantize(integers, grid.scale, grid.zero_point, grid.axis)
+    return dequantize(integers, grid.scale, grid.zero_point, grid.axis, block=grid.block)
+
+
+def quanta(real: Array, grid: Grid) -> Array:
+    """The steps of the grid that real numbers are, not rounded; none where a step is zero."""
+    width = np.broadcast_to(spread(grid.scale, real.shape, grid.axis, grid.block), real.shape)
+    steps = np.divide(real, width, out=np.zeros(real.shape), where=width != 0.0)
+    return np.asarray(steps + spread(grid.zero_point, real.shape, grid.axis, grid.block))
 
 
 def stored_reals(integers: Array, grid: Grid, call: Call) -> Array:
@@ -50,7 +61,7 @@ def stored_reals(integers: Array, grid: Grid, call: Call) -> Array:
     real = reals(integers, grid)
     if not call.noise.quantizers:
         return real
-    return np.asarray(real + ideal_rounding(real, grid.dtype, grid.axis, call))
+    return np.asarray(real + ideal_rounding(real, grid.dtype, grid.axis, call, block=grid.block))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -301,7 +301,7 @@ def test_draws_multiply_a_large_weight_in_one_pass_as_each_alone_does(name, kind
     assert len(passes) == 4, "one for the sizes, whatever the number of draws"
     passes.clear()
     keeps = [lambda _, value: value] * 3
-    together = [found["y"] for found in evaluator.run_draws(given, ["y"], noises, keeps)]
+    together = [found["y"] for found in evaluator.run_draws([given] * 3, ["y"], noises, keeps)]
     assert passes == [12]
     for one, two, three in zip(whole, alone, together, strict=True):
         np.testing.assert_allclose(two, one, rtol=1e-10)  # a deviation has seven digits
@@ -317,7 +317,7 @@ def test_draws_that_are_fed_one_array_of_float64_do_not_add_to_one_product(monke
     evaluator = opened([PRODUCTS["Gemm, transposed"]], stored)
     plain = evaluator.run({"x": x}, ["y"])["y"]
     noises, keeps = [Noise(seed=seed) for seed in range(3)], [lambda _, value: value] * 3
-    for found in evaluator.run_draws({"x": x}, ["y"], noises, keeps):
+    for found in evaluator.run_draws([{"x": x}] * 3, ["y"], noises, keeps):
         np.testing.assert_allclose(found["y"], plain, rtol=1e-13)
 
 
@@ -328,7 +328,7 @@ def test_a_weight_that_a_draw_disturbs_is_its_own(monkeypatch):
     evaluator = opened([PRODUCTS["MatMul"]], {"w": w})
     noises = [Noise(seed=1, constants=("w",)), Noise(seed=2, constants=("w",)), Noise(seed=3)]
     keeps = [lambda _, value: value] * 3
-    found = [each["y"] for each in evaluator.run_draws({"x": X}, ["y"], noises, keeps)]
+    found = [each["y"] for each in evaluator.run_draws([{"x": X}] * 3, ["y"], noises, keeps)]
     plain = evaluator.run({"x": X}, ["y"])["y"]
     np.testing.assert_allclose(found[2], plain, rtol=1e-14)
     for one, seed in zip(found, (1, 2), strict=False):

@@ -299,11 +299,11 @@ def test_weights_in_other_files_are_not_followed():
     assert refusal(model).code == "UNSUPPORTED_FORMAT"
 
 
-def test_scales_by_block_are_refused_by_the_tensors_name():
+def test_quantization_of_its_own_form_is_refused_by_the_tensors_name():
     model = through("int8", (2,), value=[1, 2], scale=0.5)
     given = model.made.subgraphs[0].tensors[2].quantization
-    given.detailsType = schema.QuantizationDetails.BlockwiseQuantization
-    given.details = schema.BlockwiseQuantizationT()
+    given.detailsType = schema.QuantizationDetails.CustomQuantization
+    given.details = schema.CustomQuantizationT()
     error = refusal(model)
     assert error.code == "UNSUPPORTED_QUANTIZATION"
     assert "stored" in error.where
