@@ -34,8 +34,11 @@ _ONNX = (
 )  # fmt: skip
 _TORCH = ("torch", "torch.export", "torch._dynamo", "torch.onnx", "onnxscript")
 _TENSORFLOW = ("isomorph.frameworks.tensorflow.framework",)
+_FRAMEWORKS = ("coreml", "executorch", "jax", "openvino")
 PRELOADED = {
     "onnx": _ONNX,
+    "onnxruntime": _ONNX,
+    "convert-onnx": _ONNX,
     "tflite_oracle": _ONNX,
     "pytorch": _TORCH,
     "convert-pytorch": _TORCH,
@@ -44,7 +47,13 @@ PRELOADED = {
     "convert-tensorflow": _TENSORFLOW,
     "convert-onnx2tf": _TENSORFLOW,
     "convert-litert": (*_TORCH, *_TENSORFLOW),
-}
+} | {
+    f"{name}_oracle": (
+        f"isomorph.frameworks.{name}.framework", f"isomorph.frameworks.{name}.oracle",
+        "isomorph.oracle.session",
+    )
+    for name in _FRAMEWORKS
+}  # fmt: skip
 """What the workers of a kind import. A package that starts a thread cannot be copied."""
 
 # Applied after the copy is made. No package of the servers reads them while it is imported, except
