@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from isomorph.core.diff_limits import DIFF_VALUES
 from isomorph.core.escaping import counted
 from isomorph.core.model_diff import ChangeKind, NodeChange
+from isomorph.diagnose.constant_diff import difference
 from isomorph.diffing.attribute_changes import ABSENT
 from isomorph.match.quantizers import quantization_by_tensor
 from isomorph.match.value_match import rearrangements
@@ -25,6 +27,14 @@ Read = Callable[[int, str], "Array | None"]
 """Returns the stored values of a constant of a side; None where they cannot be read."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstantComparison:
+    """The constants of corresponding nodes that differ, and those that could not be read."""
+
+    changes: tuple[NodeChange, ...] = ()
+    uncompared: tuple[str, ...] = ()
+
+
 class ConstantChanges:
     """Compares the constants of corresponding nodes; values are read where digests differ."""
 
@@ -33,10 +43,37 @@ class ConstantChanges:
     ) -> None:
         self._sides, self._read, self._one_framework = sides, read, one_framework
         self._read_count = 0
+        self._uncompared: list[str] = []
         self._grids = tuple(quantization_by_tensor(side.graph) for side in sides)
 
-    def between(self, ref: int, cand: int) -> list[NodeChange]:
-        """Return the constants that differ between two nodes."""
+    def between(self, ref: int, cand: int) -> ConstantComparison:
+        """Compare the constants of two nodes."""
+        self._uncompared = []
+        changes = tuple(self._changes(ref, cand))
+        return ConstantComparison(changes=changes, uncompared=tuple(self._uncompared))
+
+    def without_equal(self, ones: list[str], others: list[str]) -> ConstantComparison:
+        """Take what both sides hold out of two lists; return what they hold in another order."""
+        self._uncompared = []
+        changes = tuple(self._in_another_order(ones, others))
+        return ConstantComparison(changes=changes, uncompared=tuple(self._uncompared))
+
+    def _in_another_order(self, ones: list[str], others: list[str]) -> Iterator[NodeChange]:
+        """Take out what both sides hold, and yield what no order of axes makes equal."""
+        for one in list(ones):
+            held = self._sides[0].class_of(one)
+            alike = [n for n in others if held is not None and self._sides[1].class_of(n) == held]
+            if not alike:
+                continue
+            stored = self._sides[0].stored(one)
+            equal = min(alike, key=lambda n: not _identical(stored, self._sides[1].stored(n)))
+            ones.remove(one)
+            others.remove(equal)
+            change = self._change(one, equal, ordered=False)
+            if change is not None:
+                yield change
+
+    def _changes(self, ref: int, cand: int) -> list[NodeChange]:
         nodes = self._sides[0].nodes[ref], self._sides[1].nodes[cand]
         names = self._sides[0].constants[ref], self._sides[1].constants[cand]
         by_slot = self._one_framework and nodes[0].native_op == nodes[1].native_op
@@ -56,12 +93,7 @@ class ConstantChanges:
             [name for name in names if all_of_them or side.is_weight(name)]
             for side, names in zip(self._sides, (ones, others), strict=True)
         )
-        for one in list(left):
-            key = self._sides[0].class_of(one)
-            equal = next((n for n in right if self._sides[1].class_of(n) == key), None)
-            if equal is not None:
-                left.remove(one)
-                right.remove(equal)
+        yield from self._in_another_order(left, right)
         for one in list(left):
             size = _size(self._sides[0].stored(one))
             same = next((n for n in right if _size(self._sides[1].stored(n)) == size), None)
@@ -94,14 +126,12 @@ class ConstantChanges:
         if left.digest == right.digest:
             return None
         same_numbers = self._sides[0].class_of(one) == self._sides[1].class_of(other)
-        if (
-            same_numbers
-            and left.dtype == right.dtype
-            and not (ordered and left.shape == right.shape)
-        ):
-            return None
         if same_numbers and left.dtype == right.dtype:
-            detail = "the same elements in another order"
+            in_place = ordered and left.shape == right.shape
+            found = self._other_order(one, other, in_place=in_place)
+            if found is None:
+                return None
+            detail = found
         elif left.values is not None and right.values is not None and not self._on_grid(one, other):
             detail = ""
         else:
@@ -113,6 +143,37 @@ class ConstantChanges:
             candidate=_described(right),
             detail=detail,
         )
+
+    def _other_order(self, one: str, other: str, *, in_place: bool) -> str | None:
+        """How the same elements are ordered; None where they are where they belong.
+
+        Unless they have to be in the same places, any order of the axes is one in which a
+        framework may store them.
+        """
+        text = "the same elements in another order"
+        expected, actual = self._numbers(0, one), self._numbers(1, other)
+        if expected is None or actual is None or expected.size != actual.size:
+            if in_place:
+                return text
+            self._uncompared.append(_names(one, other))
+            return None
+        if not in_place:
+            equal_nan = expected.dtype.kind == actual.dtype.kind == "f"
+            for moved in rearrangements(expected, actual.shape):
+                if np.array_equal(moved.array(expected), actual, equal_nan=equal_nan):
+                    return None
+        if expected.shape != actual.shape or expected.dtype.kind != "f":
+            return text
+        return f"{text}: {difference(actual.astype(float), expected.astype(float)).text}"
+
+    def _numbers(self, side: int, name: str) -> Array | None:
+        """The values of the constant behind a tensor, as they are stored."""
+        stored = self._sides[side].stored(name)
+        if stored is None:
+            return None
+        if stored.values is not None:
+            return np.asarray(stored.values).reshape(stored.shape)
+        return None if self._read is None else self._read(side, stored.name)
 
     def _compared(self, one: str, other: str) -> str:
         if self._read is None:
@@ -171,6 +232,10 @@ def difference_of_reals(expected: Array, actual: Array, step: float) -> str:
         f"quantized; {fewest:,} of {counted(actual.size, 'element')} {apart} "
         f"more than one step ({step:.3g}) apart"
     )
+
+
+def _identical(one: Constant | None, other: Constant | None) -> bool:
+    return one is not None and other is not None and one.digest == other.digest
 
 
 def _names(one: str, other: str) -> str:

@@ -292,6 +292,11 @@ class _Groups:
         return [NodeGroup(tuple(ref), tuple(cand)) for ref, cand in members.values()]
 
 
+def is_activation(op: str) -> bool:
+    """Whether an operator may be built into the node before it."""
+    return op in _ACTIVATIONS
+
+
 def built_in_activation(attributes: Mapping[str, Any]) -> str:
     """The activation that a node applies to its result; empty where it applies none."""
     for name in (FUSED, "activation"):
