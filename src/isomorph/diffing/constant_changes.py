@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from isomorph.core.diff_limits import DIFF_VALUES
 from isomorph.core.escaping import counted
 from isomorph.core.model_diff import ChangeKind, NodeChange
-from isomorph.diagnose.constant_diff import difference
+from isomorph.diagnose.constant_diff import ROUNDING, difference
 from isomorph.diffing.attribute_changes import ABSENT
 from isomorph.match.quantizers import quantization_by_tensor
 from isomorph.match.value_match import rearrangements
@@ -39,8 +39,15 @@ class ConstantChanges:
     """Compares the constants of corresponding nodes; values are read where digests differ."""
 
     def __init__(
-        self, sides: tuple[LinkedGraph, LinkedGraph], read: Read | None, *, one_framework: bool
+        self,
+        sides: tuple[LinkedGraph, LinkedGraph],
+        read: Read | None,
+        *,
+        one_framework: bool,
+        pairs: Mapping[int, int],
     ) -> None:
+        """``pairs`` are the places of the candidate's nodes by those of the reference's."""
+        self._pairs = pairs
         self._sides, self._read, self._one_framework = sides, read, one_framework
         self._read_count = 0
         self._uncompared: list[str] = []
@@ -117,7 +124,8 @@ class ConstantChanges:
         """How two constants differ; ``ordered``: another order of the same elements differs."""
         left, right = self._sides[0].stored(one), self._sides[1].stored(other)
         if left is None or right is None:
-            if self._sides[0].class_of(one) == self._sides[1].class_of(other):
+            equal = self._sides[0].class_of(one) == self._sides[1].class_of(other)
+            if equal or self._made_alike(one, other):
                 return None
             return NodeChange(
                 kind=ChangeKind.CONSTANT, name=_names(one, other), reference="computed",
@@ -132,7 +140,14 @@ class ConstantChanges:
             if found is None:
                 return None
             detail = found
-        elif left.values is not None and right.values is not None and not self._on_grid(one, other):
+        elif self._on_grid(one, other):
+            detail = self._compared(one, other)
+            left, right = (replace(each, values=None) for each in (left, right))
+        elif self._rounded_alike(one, other):
+            if not self._one_framework:
+                return None
+            detail = f"the same up to rounding; {self._compared(one, other)}"
+        elif left.values is not None and right.values is not None:
             detail = ""
         else:
             detail = self._compared(one, other)
@@ -142,6 +157,26 @@ class ConstantChanges:
             reference=_described(left),
             candidate=_described(right),
             detail=detail,
+        )
+
+    def _made_alike(self, one: str, other: str) -> bool:
+        """Whether corresponding nodes compute both constants: their rows tell what differs."""
+        makers = self._sides[0].maker.get(one), self._sides[1].maker.get(other)
+        if makers[0] is None or makers[1] is None or makers[0][1] != makers[1][1]:
+            return False
+        return self._pairs.get(makers[0][0]) == makers[1][0]
+
+    def _rounded_alike(self, one: str, other: str) -> bool:
+        """Whether two constants of floats are equal up to a rounding of each number."""
+        values = self._numbers(0, one), self._numbers(1, other)
+        if values[0] is None or values[1] is None or values[0].size != values[1].size:
+            return False
+        if any(value.dtype.kind != "f" for value in values if value is not None):
+            return False
+        expected, actual = values[0].astype(np.float64), values[1].astype(np.float64)
+        return any(
+            bool(np.all(np.abs(moved.array(expected) - actual) <= ROUNDING * np.abs(actual)))
+            for moved in rearrangements(expected, actual.shape)
         )
 
     def _other_order(self, one: str, other: str, *, in_place: bool) -> str | None:

@@ -44,7 +44,7 @@ class FoldedLayer:
     def activations(self) -> list[str]:
         """The activations of the group, built in or nodes of their own."""
         nodes = (self.linear, *self.others)
-        words = [word for node in nodes if (word := built_in_activation(node.attributes))]
+        words = [word for node in nodes if (word := built_in_activation(node))]
         alone = [each.op for each in self.others if is_activation(each.op)]
         return sorted([*(BUILT_IN.get(word, word) for word in words), *alone])
 

@@ -10,7 +10,7 @@ from isomorph.core.model import TensorSpec
 from isomorph.core.model_diff import ChangeKind, DiffNode, DiffRow, NodeChange, Relation
 from isomorph.diffing.attribute_changes import attribute_changes
 from isomorph.diffing.connections import Connections
-from isomorph.diffing.constant_changes import ConstantChanges
+from isomorph.diffing.constant_changes import ConstantChanges, ConstantComparison
 from isomorph.diffing.group_constants import GroupConstants
 from isomorph.diffing.linked_graph import LinkedGraph, operator_of
 from isomorph.diffing.node_groups import NodeGroup, group_nodes
@@ -86,7 +86,10 @@ class _GraphDiff:
         self.connections = Connections(self.pairs, self.groups, self.moved)
         self._one_sided = OneSided(self.sides, self.groups, one_framework=config.one_framework)
         self.constants = ConstantChanges(
-            self.sides, config.read, one_framework=config.one_framework
+            self.sides,
+            config.read,
+            one_framework=config.one_framework,
+            pairs=self.pairs.cand_of,
         )
         self.group_constants = GroupConstants(
             self.sides,
@@ -121,7 +124,12 @@ class _GraphDiff:
 
     def _pair(self, ref: int, cand: int) -> DiffRow:
         left, right = self.sides[0].nodes[ref], self.sides[1].nodes[cand]
-        constants = self.constants.between(ref, cand)
+        if {left.op, right.op} - {self.sides[0].ops[ref], self.sides[1].ops[cand]}:
+            # Integers stand for the numbers of the other side, and their scales for nothing.
+            found = self.group_constants.compared((ref,), (cand,))
+            constants = ConstantComparison(changes=found.changes, uncompared=found.uncompared)
+        else:
+            constants = self.constants.between(ref, cand)
         changes = [
             *self._operator(left, right),
             *self._attributes(ref, cand),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from isomorph.match.constant_difference import ConstantDifference
     from isomorph.match.stored_weights import Weights
 
-_STATED_ALONE = frozenset({FUSED, "activation"})
+_STATED_ALONE = frozenset({FUSED, "activation", "min", "max"})
 """Attributes that stand for a node of their own on the other side."""
 
 
@@ -101,11 +101,18 @@ class GroupConstants:
         )
 
     def _weights(self, side: int, places: Sequence[int]) -> Iterator[str]:
-        """The constant tensors of several floats that live nodes read."""
+        """The constant tensors of several numbers that live nodes read."""
         graph = self._sides[side]
         live = (place for place in places if graph.is_live[place])
         names = dict.fromkeys(name for place in live for name in graph.constants[place])
-        return (name for name in names if graph.is_weight(name))
+        return (name for name in names if graph.is_weight(name) or self._is_grid(side, name))
+
+    def _is_grid(self, side: int, name: str) -> bool:
+        """Whether a constant holds integers that stand for real numbers."""
+        stored = self._sides[side].graph.constants.get(name)
+        if stored is None or "int" not in stored.dtype or self._numbers is None:
+            return False
+        return name in self._numbers.sides[side].stored
 
     def _stored(self, side: int, tensors: Sequence[str]) -> dict[str, None]:
         """The stored constants that tensors are computed from."""

@@ -22,6 +22,11 @@ _PARAGRAPHS = 12
 _NAMES = 3
 """Names of nodes in one line; ``verbose`` shows all of them."""
 
+_CONSTANTS = 6
+"""Constants of one line; ``verbose`` shows all of them."""
+_NAME = 72
+"""Characters of a constant's name; converters join the names of all that they folded."""
+
 _TITLES = {
     Relation.CHANGED: "Changed",
     Relation.REGROUPED: "Computed by other nodes (reference ↔ candidate)",
@@ -126,7 +131,10 @@ def _left_open(found: ModelDiff) -> Iterator[str]:
 def _section(relation: Relation, rows: Sequence[DiffRow], *, verbose: bool) -> Iterator[str]:
     if relation is Relation.MATCHED:
         yield columns(
-            [(_op(row), _both_names(row), _source(row), *_uncompared(row)) for row in rows]
+            [
+                (_op(row), _both_names(row), _source(row), *_uncompared(row, verbose=verbose))
+                for row in rows
+            ]
         )
     elif relation in (Relation.REGROUPED, Relation.CONVERSION):
         yield from _patterns(relation, rows, verbose=verbose)
@@ -153,7 +161,7 @@ def _singly(rows: Sequence[DiffRow], *, verbose: bool) -> Iterator[str]:
             more = f" and {len(group) - len(shown)} more (-v)" if len(group) > len(shown) else ""
             yield f"  {len(group)} × {_op(first)}: {names}{more}"
         yield from (f"    {_change(change)}" for change in first.changes)
-        yield from (f"    {line}" for each in group for line in _uncompared(each))
+        yield from (f"    {line}" for each in group for line in _uncompared(each, verbose=verbose))
     left = len(alike) - len(shown_groups)
     if left:
         yield f"  and {left} more (-v)"
@@ -162,9 +170,18 @@ def _singly(rows: Sequence[DiffRow], *, verbose: bool) -> Iterator[str]:
             yield f"  {constants} nodes have other constants: probably another checkpoint"
 
 
-def _uncompared(row: DiffRow) -> Iterator[str]:
-    if row.uncompared:
-        yield f"not compared: {', '.join(map(printable, row.uncompared))}"
+def _uncompared(row: DiffRow, *, verbose: bool) -> Iterator[str]:
+    """The constants that were not compared, on one line; of many the first ones."""
+    shown = row.uncompared if verbose else row.uncompared[:_CONSTANTS]
+    more = len(row.uncompared) - len(shown)
+    if shown:
+        names = ", ".join(abridged(printable(name)) for name in shown)
+        yield f"not compared: {names}" + (f" and {more} more (-v)" if more else "")
+
+
+def abridged(name: str) -> str:
+    """A name without its middle, where it is long."""
+    return name if len(name) <= _NAME else f"{name[: _NAME // 2]}…{name[-_NAME // 2 :]}"
 
 
 def _in_key(change: NodeChange) -> str:
@@ -186,11 +203,13 @@ def _patterns(relation: Relation, rows: Sequence[DiffRow], *, verbose: bool) -> 
             if verbose:
                 yield f"      {_all_names(row)}{_behind(_source(row))}"
             yield from (
-                f"    {printable(_first_name(row))}: {_change(change)}"
+                f"    {_first_name(row)}: {_change(change)}"
                 for change in row.changes
                 if change.kind is not ChangeKind.OPERATOR
             )
-            yield from (f"    {printable(_first_name(row))}: {each}" for each in _uncompared(row))
+            yield from (
+                f"    {_first_name(row)}: {each}" for each in _uncompared(row, verbose=verbose)
+            )
 
 
 def _oddness(rows: Sequence[DiffRow]) -> tuple[bool, int]:
@@ -217,12 +236,12 @@ def _change(change: NodeChange) -> str:
         and change.detail
         and change.reference == change.candidate
     ):
-        return f"{printable(change.name)} {printable(change.reference)}{detail}"
+        return f"{abridged(printable(change.name))} {printable(change.reference)}{detail}"
     values = f"{printable(change.reference)} → {printable(change.candidate)}"
     word = {
         ChangeKind.TYPE: "type of ", ChangeKind.SHAPE: "shape of ", ChangeKind.INPUT: "",
     }.get(change.kind, "")  # fmt: skip
-    return f"{word}{printable(change.name)}: {values}{detail}"
+    return f"{word}{abridged(printable(change.name))}: {values}{detail}"
 
 
 def _op(row: DiffRow) -> str:

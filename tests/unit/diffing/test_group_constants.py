@@ -139,3 +139,22 @@ def test_without_values_nothing_counts_as_equal():
     )  # fmt: skip
     (row,) = [each for each in found if each.relation is Relation.REGROUPED]
     assert set(row.uncompared) == {"w", "b", "g", "be", "m", "v", "k", "s"}
+
+
+def test_another_stride_in_the_words_of_another_framework(group):
+    torch = [node("c", "Conv", "x w b", stride=(2, 2), padding=(1, 1)),
+             node("r", "Relu", "c.out"), node("t", "Tanh", "r.out")]  # fmt: skip
+    stored = {"w": KERNEL, "b": BIAS}
+
+    def built_in(stride):
+        words = {"stride_height": stride, "stride_width": stride, "padding_top": 1,
+                 "padding_left": 1, "padding_bottom": 1, "padding_right": 1, "min": 0.0,
+                 "max": np.inf}  # fmt: skip
+        nodes = [node("c", "Conv", "x w b", native="xnnpack.XNNConv2d", **words)]
+        return [*nodes, node("t", "Tanh", "c.out")], stored
+
+    row = group((torch, stored), built_in(2), one_framework=False)
+    assert (row.changes, row.leaves_open) == ((), False)
+    row = group((torch, stored), built_in(1), one_framework=False)
+    (change,) = row.changes
+    assert (change.name, change.reference, change.candidate) == ("strides", "[2, 2]", "[1, 1]")
