@@ -90,10 +90,13 @@ class ConstantChanges:
                 for one, other in zip(*names, strict=True)
                 if (change := self._change(one, other, ordered=True)) is not None
             ]
-        return list(self._by_size(*names, all_of_them=by_slot))
+        # As many operands with fewer constants: what is stored here is computed there.
+        reads = self._sides[0].reads[ref], self._sides[1].reads[cand]
+        missing = "computed" if by_slot and len(reads[0]) == len(reads[1]) else ABSENT
+        return list(self._by_size(*names, all_of_them=by_slot, missing=missing))
 
     def _by_size(
-        self, ones: Sequence[str], others: Sequence[str], *, all_of_them: bool
+        self, ones: Sequence[str], others: Sequence[str], *, all_of_them: bool, missing: str
     ) -> Iterator[NodeChange]:
         """Pair constants of equal values, then those of equal size; the rest is one-sided."""
         left, right = (
@@ -113,7 +116,7 @@ class ConstantChanges:
         for side, names in enumerate((left, right)):
             for name in names:
                 stored = self._sides[side].stored(name)
-                shown = [ABSENT, ABSENT]
+                shown = [missing, missing]
                 shown[side] = ABSENT if stored is None else _described(stored)
                 if stored is not None:
                     yield NodeChange(

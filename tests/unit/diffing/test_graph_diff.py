@@ -369,3 +369,10 @@ def test_the_same_numbers_in_other_rows_are_a_change_between_frameworks_as_well(
     assert "channels 0 and 1 along axis 0 are swapped" in row.changes[0].detail
     (row,) = [each for each in all_rows(*sides, one_framework=False) if each.leaves_open]
     assert row.uncompared == ("w",)
+
+
+def test_a_shape_that_is_stored_here_and_computed_there():
+    fixed = graph([node("r", "Reshape", "x shape")], {"shape": np.int64([8, 1])})
+    computed = graph([node("s", "Shape", "x"), node("r", "Reshape", "x s.out")])
+    (row,) = [each for each in rows(fixed, computed) if each.changes]
+    assert ("[8, 1] (int64)", "computed") in [(c.reference, c.candidate) for c in row.changes]
