@@ -66,6 +66,14 @@ def test_show_in_graphs_brings_the_node_into_the_middle_of_both(opened, modular)
     assert "finding 1" in _note(page, "candidate")
 
 
+def test_the_first_finding_is_in_the_middle_of_both_graphs_at_first_sight(opened, modular):
+    page = opened(modular)
+    page.locator(".whole").first.scroll_into_view_if_needed()
+    _settle(page)
+    for role in PANES:
+        assert max(_chosen_at(page, role)) < 0.2, role
+
+
 def test_modules_open_and_close_by_keyboard(opened, modular):
     page = opened(modular)
     _tools(page).get_by_role("button", name="Open all").click()
