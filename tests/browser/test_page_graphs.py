@@ -221,6 +221,17 @@ PAN = """async () => {
 }"""
 
 
+def test_the_verdict_is_painted_before_large_graphs_are_laid_out(opened, divergent):
+    from large_report import enlarged
+
+    page = opened(enlarged(divergent, 10_000))
+    painted, drawn = page.evaluate(
+        "[performance.getEntriesByName('first-contentful-paint')[0].startTime,"
+        " performance.getEntriesByName('whole graph drawn')[0].startTime]"
+    )
+    assert painted < drawn
+
+
 def test_ten_thousand_nodes_are_moved_frame_by_frame(opened, divergent):
     """A frame draws what is in the window. The limits are wide: other programs may be running."""
     from large_report import enlarged
