@@ -159,9 +159,10 @@ class ModelDiff:
     @property
     def differs(self) -> bool:
         """Whether something is known to differ."""
-        pairs = (*self.inputs, *self.outputs, *self.quantization)
-        return any(row.relation is not Relation.MATCHED for row in self.rows) or any(
-            pair.differs for pair in pairs
+        return (
+            any(row.relation is not Relation.MATCHED for row in self.rows)
+            or any(pair.differs for pair in (*self.inputs, *self.outputs))
+            or any(pair.differs for pair in self.quantization)
         )
 
     @property
