@@ -100,6 +100,12 @@ class FoldedLayers:
             return None
         return [each for each in (kernels, biases) if isinstance(each, NodeChange)]
 
+    def orders_axes(self, candidate: FoldedLayer) -> bool:
+        """Whether the kernel has axes of different sizes, so that no other order of them fits."""
+        kernel = self._weights[1].stored.get(self._folds[1].linear[candidate.linear.name][0])
+        sizes = () if kernel is None else kernel.shape
+        return bool(sizes) and len(set(sizes)) == len(sizes)
+
     def _kernels(self, ref: FoldedLayer, cand: FoldedLayer) -> NodeChange | bool | None:
         """The change of the kernel, or True where it is equal in some arrangement of its axes."""
         weight = self._weights[1].stored.get(self._folds[1].linear[cand.linear.name][0])

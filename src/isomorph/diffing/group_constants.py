@@ -30,6 +30,9 @@ _STATED_ALONE = frozenset({FUSED, "activation", "min", "max"})
 """Attributes that stand for a node of their own on the other side."""
 
 
+_PRODUCTS = frozenset({"Gemm", "MatMul"})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupComparison:
     """What differs between the numbers of a group, and what was not compared."""
@@ -189,7 +192,7 @@ class GroupConstants:
         changes = layers.changes(*found)
         if changes is None:
             return None
-        attributes = self._attributes(*found)
+        attributes = self._attributes(layers, *found)
         return GroupComparison(
             changes=(*(attributes or ()), *changes), attributes=attributes is not None
         )
@@ -198,15 +201,19 @@ class GroupConstants:
         stored = self._sides[side].stored(name)
         return stored is None or "float" in stored.dtype
 
-    def _attributes(self, ref: FoldedLayer, cand: FoldedLayer) -> list[NodeChange] | None:
+    def _attributes(
+        self, layers: FoldedLayers, ref: FoldedLayer, cand: FoldedLayer
+    ) -> list[NodeChange] | None:
         """The attributes of two layers of one operator that differ; None if these say too little.
 
         What nodes besides the layer state must be known to be folded, or the same on both sides.
         """
-        if ref.linear.op != cand.linear.op or ref.activations != cand.activations:
+        if ref.activations != cand.activations or not (ref.is_folded and cand.is_folded):
             return None
-        if not (ref.is_folded and cand.is_folded):
-            return None
+        if ref.linear.op != cand.linear.op:
+            # A product states nothing but the order of its kernel's axes, which sizes may tell.
+            products = {ref.linear.op, cand.linear.op} <= _PRODUCTS
+            return [] if products and layers.orders_axes(cand) else None
         graphs = self._sides[0].graph, self._sides[1].graph
         found = attribute_changes(
             graphs, ref.linear, cand.linear, one_framework=self._one_framework,

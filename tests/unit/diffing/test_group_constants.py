@@ -111,6 +111,16 @@ def test_what_nothing_explains_is_not_compared(group):
     assert not row.attributes_compared
 
 
+@pytest.mark.parametrize(("shape", "compared"), [((8, 4), True), ((8, 8), False)])
+def test_a_product_is_known_where_the_sizes_tell_the_order_of_its_axes(group, shape, compared):
+    reference = [node("g", "Gemm", "x w b"), node("t", "Tanh", "g.out")]
+    candidate = [node("m", "MatMul", "x w"), node("s", "Add", "m.out b"),
+                 node("t", "Tanh", "s.out")]  # fmt: skip
+    stored = {"w": weight(0, *shape), "b": weight(1, shape[1])}
+    row = group((reference, stored), (candidate, stored))
+    assert (row.changes, row.uncompared, row.attributes_compared) == ((), (), compared)
+
+
 def test_weights_that_both_sides_hold_are_compared_and_attributes_are_not(group):
     reference = [node("g", "Gemm", "x w b", alpha=2.0), node("t", "Tanh", "g.out")]
     candidate = [node("m", "MatMul", "x w"), node("s", "Add", "m.out b"),
