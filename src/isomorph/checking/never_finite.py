@@ -33,8 +33,8 @@ def shows_no_number(divergences: Iterable[Divergence]) -> bool:
 def never_finite(log: CheckLog, reference: EvaluatedModel | None, false_alarm: float) -> Outcome:
     """Name the first node of the reference after which numbers are NaN or infinite.
 
-    ``reference`` is the model on a sample of which an output shows no number; nothing is said of an
-    output that shows one on another sample.
+    ``reference`` is the model on a sample of which an output shows no number. An output that shows
+    one on another sample is not meant.
     """
     outputs = [each.output for each in log.ledger.coverage.outputs if each.never_finite]
     if reference is None or not outputs:

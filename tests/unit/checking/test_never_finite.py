@@ -43,7 +43,7 @@ def test_the_node_where_numbers_end_is_named_with_one_command(pair):
     assert [each.never_finite for each in report.coverage.outputs] == [True, False]
 
 
-def test_nothing_is_said_where_one_input_shows_a_number(pair):
+def test_one_input_that_shows_a_number_is_enough(pair):
     zero = {"x": np.zeros((1, 4), np.float32)}
     report = isomorph.check(*pair, inputs=zero, in_process=True)
     assert report.verdict is Verdict.EQUIVALENT

@@ -352,7 +352,7 @@ def test_between_frameworks_a_rounding_of_a_weight_is_no_change():
     assert row.changes[0].detail.startswith("the same up to rounding; 64 of 64 elements differ")
 
 
-def test_what_is_computed_from_a_changed_constant_is_told_once():
+def test_what_is_computed_from_a_changed_constant_is_no_change_of_its_own():
     nodes = [node("e", "Expand", "slope shape"), node("m", "Mul", "x e.out")]
     sides = [graph(nodes, {"slope": np.float32(slope), "shape": np.int64([1, 8])})
              for slope in (0.1, 0.2)]  # fmt: skip
