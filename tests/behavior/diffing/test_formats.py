@@ -145,8 +145,8 @@ def test_keras_saved_model_and_tflite_of_both_precisions(tmp_path):
     keras.utils.set_random_seed(0)
     model = keras.Sequential([
         keras.Input((12, 12, 3), batch_size=1), keras.layers.Conv2D(8, 3, padding="same"),
-        keras.layers.BatchNormalization(), keras.layers.ReLU(), keras.layers.GlobalAveragePooling2D(),
-        keras.layers.Dense(4),
+        keras.layers.BatchNormalization(), keras.layers.ReLU(),
+        keras.layers.GlobalAveragePooling2D(), keras.layers.Dense(4),
     ])  # fmt: skip
     draw = np.random.default_rng(0)
     for layer in model.layers:
