@@ -66,6 +66,14 @@ def test_show_in_graphs_brings_the_node_into_the_middle_of_both(opened, modular)
     assert "finding 1" in _note(page, "candidate")
 
 
+def test_the_first_finding_is_in_the_middle_of_both_graphs_at_first_sight(opened, modular):
+    page = opened(modular)
+    page.locator(".whole").first.scroll_into_view_if_needed()
+    _settle(page)
+    for role in PANES:
+        assert max(_chosen_at(page, role)) < 0.2, role
+
+
 def test_modules_open_and_close_by_keyboard(opened, modular):
     page = opened(modular)
     _tools(page).get_by_role("button", name="Open all").click()
@@ -211,6 +219,17 @@ PAN = """async () => {
   send('pointerup', 270);
   return performance.getEntriesByName('whole graph drawn').map((one) => one.duration);
 }"""
+
+
+def test_the_verdict_is_painted_before_large_graphs_are_laid_out(opened, divergent):
+    from large_report import enlarged
+
+    page = opened(enlarged(divergent, 10_000))
+    painted, drawn = page.evaluate(
+        "[performance.getEntriesByName('first-contentful-paint')[0].startTime,"
+        " performance.getEntriesByName('whole graph drawn')[0].startTime]"
+    )
+    assert painted < drawn
 
 
 def test_ten_thousand_nodes_are_moved_frame_by_frame(opened, divergent):

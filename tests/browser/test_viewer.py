@@ -121,6 +121,14 @@ def test_two_profiles_are_drawn_over_each_other(tab, viewed):
     legend = page.inner_text(".plot .u-legend")
     for line in ("translation before", "translation after", "candidate run before"):
         assert line in legend
+    dashed = {
+        each.inner_text(): each.locator(".u-marker").evaluate(
+            "one => getComputedStyle(one).borderBottomStyle"
+        )
+        for each in page.locator(".plot .u-legend .u-series").all()
+    }
+    assert dashed["translation before"] == dashed["candidate run before"] == "dashed"
+    assert dashed["translation after"] == dashed["candidate run after"] == "solid"
     box = page.locator(".plot .u-over").bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 50)
     assert "→" in page.inner_text("#profile .readout")

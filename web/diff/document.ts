@@ -19,7 +19,7 @@ export type FindingStatus = "suspected" | "confirmed" | "refuted";
 export interface ModelDiff {
   reference: ModelSummary;
   candidate: ModelSummary;
-  /** Whether nothing differs but names, versions and what produced the files. */
+  /** Whether everything was compared, and nothing differs but names, versions and producers. */
   same: boolean;
   /** Rows by relation. */
   counts: Record<string, number>;
@@ -98,6 +98,10 @@ export interface DiffRow {
   reference: DiffNode[];
   candidate: DiffNode[];
   changes: NodeChange[];
+  /** Constants of either side that were compared with nothing: they may or may not differ. */
+  uncompared: string[];
+  /** False for a group whose attributes and single numbers have no counterpart to compare with. */
+  attributes_compared: boolean;
   /** Whether the names differ, which is no change. */
   renamed: boolean;
 }

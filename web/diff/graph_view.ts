@@ -157,7 +157,7 @@ export class GraphView {
     return h(
       "div",
       {
-        class: `pair-row ${row.relation}${row.changes.length > 0 ? " has-changes" : ""}${chosen ? " selected" : ""}`,
+        class: `pair-row ${row.relation}${row.changes.length > 0 ? " has-changes" : row.uncompared.length > 0 ? " has-unknown" : ""}${chosen ? " selected" : ""}`,
         role: "listitem",
         "data-row": line.from,
         style: `top:${line.top}px;height:${line.height}px`,
@@ -166,7 +166,7 @@ export class GraphView {
       nodes(row.reference, "reference", this.room),
       h("div", { class: "sign", title: WORDS[row.relation] }, SIGNS[row.relation]),
       nodes(row.candidate, "candidate", this.room),
-      row.changes.length > 0 &&
+      (row.changes.length > 0 || row.uncompared.length > 0) &&
         h(
           "div",
           { class: "changes" },
@@ -181,6 +181,7 @@ export class GraphView {
               change.detail !== "" && h("span", { class: "dim" }, ` ${change.detail}`),
             ),
           ),
+          row.uncompared.length > 0 && h("div", { class: "change", title: shown(row.uncompared.join(", ")) }, h("span", { class: "unknown" }, "not compared: "), row.uncompared.join(", ")),
         ),
     );
   }

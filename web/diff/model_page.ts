@@ -2,13 +2,13 @@
 
 import { h, name, section, table } from "../src/dom";
 import type { Dimension } from "./dimension";
-import type { DiffNode, DiffRow, ModelDiff, Quantization, Relation, SpecPair, TensorSpec } from "./document";
+import type { ChangeKind, DiffNode, DiffRow, ModelDiff, Quantization, Relation, SpecPair, TensorSpec } from "./document";
 import { GraphView } from "./graph_view";
 import { MEANINGS, WORDS, differs } from "./rows";
 
 export function modelPage(diff: ModelDiff, page: HTMLElement): void {
   document.documentElement.dataset["verdict"] = diff.same ? "equivalent" : "degraded";
-  document.title = `${diff.same ? "same structure" : "structure differs"}: ${file(diff.reference.location)} and ${file(diff.candidate.location)} · isomorph`;
+  document.title = `${headline(diff).toLowerCase()}: ${file(diff.reference.location)} and ${file(diff.candidate.location)} · isomorph`;
   const detail = h("div", { id: "detail", "aria-live": "polite" }, h("p", { class: "dim" }, "Select a row to see its nodes, constants and sources."));
   const view = new GraphView(diff, (row) => detail.replaceChildren(...described(row)));
   const interfaces = interfaceTable(diff);
@@ -17,23 +17,19 @@ export function modelPage(diff: ModelDiff, page: HTMLElement): void {
   const parts = [header(diff), around[0] ?? null, changes(diff, view), graphs(diff, view, detail), around[1] ?? null, quantization(diff), files(diff)];
   page.replaceChildren(...parts.filter((one): one is HTMLElement => one !== null));
   view.draw();
-  const first = diff.rows.findIndex((row) => row.changes.length > 0);
+  let first = diff.rows.findIndex((row) => row.changes.length > 0);
+  if (first < 0) first = diff.rows.findIndex((row) => row.uncompared.length > 0);
   if (first >= 0) view.select(first);
   else if (!diff.same) view.step(1);
 }
 
 function header(diff: ModelDiff): HTMLElement {
-  const changed = diff.rows.reduce((sum, row) => sum + (row.changes.length > 0 ? 1 : 0), 0);
-  const reason = diff.same
-    ? `${diff.rows.length} nodes correspond; nothing but names may differ.`
-    : changed > 0
-      ? `${changed} ${changed === 1 ? "place" : "places"} with other attributes, constants, types or inputs.`
-      : "No attribute or constant differs; nodes were grouped, added or removed.";
+  const reason = diff.same ? `${diff.rows.length} nodes correspond; nothing but names may differ.` : reasons(diff);
   return h(
     "header",
     { id: "verdict" },
     h("p", { class: "brand" }, "isomorph diff"),
-    h("h1", {}, h("span", { class: "verdict" }, diff.same ? "Same structure" : "Structure differs"), h("span", { class: "reason" }, reason)),
+    h("h1", {}, h("span", { class: "verdict" }, headline(diff)), h("span", { class: "reason" }, reason)),
     h(
       "p",
       { class: "pair" },
@@ -41,15 +37,51 @@ function header(diff: ModelDiff): HTMLElement {
       h("span", { class: "arrow" }, "→"),
       h("span", { class: "side candidate" }, "candidate ", name(diff.candidate.location)),
     ),
-    h("p", { class: "note" }, "Compared by structure; neither model was run."),
+    h("p", { class: "note" }, `Compared by structure; neither model was run.${leftOpen(diff)} Whether both compute the same is the question of isomorph check.`),
   );
 }
 
+function headline(diff: ModelDiff): string {
+  if (diff.same) return "Same structure";
+  const specs = [...diff.inputs, ...diff.outputs].some((one) => one.reference === null || one.candidate === null || one.changed.some((word) => word !== "name"));
+  const grids = diff.quantization.some((one) => one.changed.length > 0 || one.reference === null || one.candidate === null);
+  return specs || grids || diff.rows.some(differs) ? "Structure differs" : "Not everything was compared";
+}
+
+/** What is known to differ, and what was not compared: no part of a diff is equal because nobody looked. */
+function reasons(diff: ModelDiff): string {
+  const changed = diff.rows.filter((row) => row.changes.length > 0).length;
+  const kinds = KINDS.filter((kind) => diff.rows.some((row) => row.changes.some((one) => one.kind === kind)));
+  const words = kinds.length < 2 ? kinds.join("") : `${kinds.slice(0, -1).join(", ")} or ${kinds[kinds.length - 1]}`;
+  const found = [changed > 0 ? `${counted(changed, "place")} with another ${words}.` : ""];
+  const others = diff.rows.filter((row) => differs(row) && row.changes.length === 0).length;
+  if (changed === 0 && others > 0) found.push(`No attribute or constant that was compared differs; ${counted(others, "place")} with nodes that were grouped, added, removed or moved.`);
+  const constants = diff.rows.reduce((sum, row) => sum + row.uncompared.length, 0);
+  if (constants > 0) found.push(`${counted(constants, "constant")} could not be compared.`);
+  return found.filter((one) => one !== "").join(" ") || "Inputs, outputs or quantized tensors differ.";
+}
+
+function counted(count: number, word: string): string {
+  return `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
+}
+
+/** What nobody compared, in one line; empty where everything was. */
+function leftOpen(diff: ModelDiff): string {
+  const groups = diff.rows.filter((row) => !row.attributes_compared).length;
+  const frameworks = [...new Set([diff.reference.framework, diff.candidate.framework])];
+  const found = [
+    groups > 0 ? `attributes and single numbers of ${counted(groups, "group")} of other nodes` : "",
+    frameworks.length > 1 ? `attributes that only ${frameworks.join(" or only ")} has` : "",
+  ].filter((one) => one !== "");
+  return found.length === 0 ? "" : ` Not compared: ${found.join(", ")}.`;
+}
+
+const KINDS: ChangeKind[] = ["operator", "attribute", "constant", "type", "shape", "input"];
 const MOST_LISTED = 10;
 
 /** What changed, in words, each a way to its row. */
 function changes(diff: ModelDiff, view: GraphView): HTMLElement | null {
-  const places = diff.rows.flatMap((row, place) => (row.changes.length > 0 || row.relation === "moved" ? [place] : []));
+  const places = diff.rows.flatMap((row, place) => (row.changes.length > 0 || row.uncompared.length > 0 || row.relation === "moved" ? [place] : []));
   if (places.length === 0) return null;
   const lines = places.slice(0, MOST_LISTED).map((place) => {
     const row = diff.rows[place] as DiffRow;
@@ -62,11 +94,12 @@ function changes(diff: ModelDiff, view: GraphView): HTMLElement | null {
       h("button", { class: "link", click: () => view.select(place, true) }, `${node?.op ?? ""} ${node?.name ?? ""}`),
       h("span", { class: "dim" }, ` ${where}`),
       ...(row.relation === "moved" ? [h("div", {}, "moved to another place")] : []),
+      ...(row.uncompared.length > 0 ? [h("div", { class: "whole-change" }, h("span", { class: "unknown" }, "not compared: "), row.uncompared.join(", "))] : []),
       ...row.changes.map((one) => h("div", { class: "whole-change" }, h("span", {}, `${one.name}: `), h("del", {}, one.reference), " → ", h("ins", {}, one.candidate), one.detail === "" ? null : h("span", { class: "dim" }, ` ${one.detail}`))),
     );
   });
   const more = places.length - lines.length;
-  return section("changes", "What changed", "", h("ul", { class: "change-list" }, ...lines), more > 0 ? h("p", { class: "note" }, `and ${more} more, in the graphs below`) : null);
+  return section("changes", places.some((place) => (diff.rows[place]?.changes.length ?? 0) > 0) ? "What changed" : "Where to look", "", h("ul", { class: "change-list" }, ...lines), more > 0 ? h("p", { class: "note" }, `and ${more} more, in the graphs below`) : null);
 }
 
 function graphs(diff: ModelDiff, view: GraphView, detail: HTMLElement): HTMLElement {
@@ -132,10 +165,14 @@ function filters(diff: ModelDiff, view: GraphView): HTMLElement {
 
 function described(row: DiffRow): HTMLElement[] {
   const found: HTMLElement[] = [h("h3", {}, `${WORDS[row.relation]}`, h("span", { class: "dim" }, ` ${MEANINGS[row.relation]}`))];
-  if (row.changes.length > 0) {
-    const rows = row.changes.map((one) => [one.kind, name(one.name), name(one.reference), name(one.candidate), one.detail]);
-    found.push(table(["kind", "what", "reference", "candidate", "how"], rows));
+  for (const one of row.changes) {
+    found.push(
+      h("div", { class: "one-change" }, h("div", {}, h("span", { class: "dim" }, `${one.kind} `), name(one.name), ": ", h("del", {}, one.reference), " → ", h("ins", {}, one.candidate)), one.detail === "" ? null : h("div", {}, one.detail)),
+    );
   }
+  if (row.changes.length === 0 && row.relation === "regrouped" && row.uncompared.length === 0 && row.attributes_compared) found.push(h("p", { class: "note" }, "All constants and attributes were compared: those of the candidate follow from the reference's."));
+  const open = [row.uncompared.length > 0 ? row.uncompared.join(", ") : "", row.attributes_compared ? "" : "attributes and single numbers"].filter((one) => one !== "");
+  if (open.length > 0) found.push(h("p", { class: "note" }, h("span", { class: "unknown" }, "Not compared: "), open.join("; ")));
   for (const [side, list] of [["reference", row.reference], ["candidate", row.candidate]] as const) {
     if (list.length > 0) found.push(h("h4", { class: `of ${side}` }, side), ...list.map(node));
   }

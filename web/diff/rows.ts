@@ -61,7 +61,7 @@ export function writtenChanges(row: DiffRow): NodeChange[] {
 
 export function heightOf(row: DiffRow): number {
   const lines = Math.max(linesOf(row.reference), linesOf(row.candidate));
-  return lines * LINE + writtenChanges(row).length * LINE + PAD;
+  return lines * LINE + (writtenChanges(row).length + (row.uncompared.length > 0 ? 1 : 0)) * LINE + PAD;
 }
 
 function linesOf(nodes: DiffNode[]): number {
@@ -117,6 +117,7 @@ export function searched(row: DiffRow): string {
     words.push(node.name, node.op, node.native_op, node.source?.module ?? "", ...node.constants);
     for (const output of node.outputs) words.push(output.name);
   }
+  words.push(...row.uncompared);
   for (const change of row.changes) words.push(change.name, change.reference, change.candidate);
   return words.join("\n").toLowerCase();
 }

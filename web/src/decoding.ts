@@ -16,8 +16,9 @@ export function decoding(report: Report): HTMLElement | null {
     "decoding",
     "Decoding",
     `The candidate gets the reference's caches and tokens at every step. A tie is another token whose logit is no farther away than rounding explains. ${own(found)}`,
+    h("h3", { class: "table-title" }, "Logits, step by step"),
     table(
-      ["step", "#cached", "#tokens", "logits", "#error", "#of its budget", "token", "#margin", "#rounding", "#largest agree"],
+      ["step", "#cached", "#tokens", "logits", "#error", "#of its budget", "#token", "#margin", "#rounding", "#largest agree"],
       found.steps.slice(0, MOST_STEPS).map((step) => [
         named(step),
         step.cached,
@@ -32,9 +33,10 @@ export function decoding(report: Report): HTMLElement | null {
       ]),
     ),
     found.steps.length > MOST_STEPS && h("p", { class: "note" }, `… and ${found.steps.length - MOST_STEPS} more steps.`),
+    caches.length > 0 && h("h3", { class: "table-title" }, "Caches, layer by layer"),
     caches.length > 0 &&
       table(
-        ["#layer", "part", "output", "wrong from", "#largest of its budget", "at"],
+        ["layer", "part", "output", "wrong from", "#largest of its budget", "at"],
         caches.map((cache) => {
           const worst = largest(cache);
           return [

@@ -13,7 +13,7 @@ const MOST_ISSUES = 3;
 export function findings(report: Report, selection: Selection): HTMLElement {
   const all = report.findings;
   if (all.length === 0) {
-    return section("findings", "Findings", "", h("p", { class: "empty" }, report.verdict === "unknown" ? "None: nothing was judged." : "None."));
+    return section("findings", "Findings", "", h("p", { class: "empty" }, report.verdict !== "unknown" ? "None." : report.translation ? "None in translation, which is all that was judged." : "None: nothing was judged."));
   }
   return section(
     "findings",
@@ -96,11 +96,13 @@ function place(finding: Finding): HTMLElement | null {
   const where = (finding.evidence["where"] as { words?: unknown } | undefined)?.words;
   if (typeof where === "string") rows.push(["error at", h("span", {}, where)]);
   const source = finding.source;
-  if (source !== null) {
+  // Some formats know of a node's origin nothing but its name.
+  const text = source?.text === finding.node ? null : (source?.text ?? null);
+  if (source !== null && (source.file ?? source.module ?? text) !== null) {
     const line = source.file === null ? "" : `${source.file}${source.line === null ? "" : `:${source.line}`}`;
     rows.push([
       "source",
-      h("span", {}, line !== "" && name(line), source.module !== null && h("span", { class: "dim" }, ` in ${source.module}`), source.text !== null && h("pre", {}, source.text)),
+      h("span", {}, line !== "" && name(line), source.module !== null && h("span", { class: "dim" }, ` in ${source.module}`), text !== null && h("pre", {}, text)),
     ]);
   }
   const also = finding.evidence["also"];

@@ -32,8 +32,13 @@ export function graphs(report: Report, selection: Selection): HTMLElement {
     panes,
     readout,
   );
-  const build = (): void => {
-    const wholes = [left, right].filter((side) => side !== undefined).map((side) => whole(report, side, left !== undefined, selection));
+  const build = async (): Promise<void> => {
+    const wholes: WholeGraph[] = [];
+    for (const side of [left, right].filter((one) => one !== undefined)) {
+      wholes.push(whole(report, side, left !== undefined, selection));
+      // A large graph takes its time: the page answers between the two.
+      await new Promise((done) => setTimeout(done, 0));
+    }
     const widen = h("button", { type: "button", "aria-pressed": "false" }, "Wide");
     widen.addEventListener("click", () => {
       widen.setAttribute("aria-pressed", String(panes.classList.toggle("wide")));
@@ -64,7 +69,7 @@ export function graphs(report: Report, selection: Selection): HTMLElement {
   };
   // Canvases ask for colors, which are known once the page is styled; and the verdict is painted
   // before large graphs are laid out.
-  requestAnimationFrame(() => setTimeout(build, 0));
+  requestAnimationFrame(() => setTimeout(() => void build(), 0));
   return element;
 }
 

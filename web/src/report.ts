@@ -241,6 +241,8 @@ export interface OutputCoverage {
   not_compared: number;
   /** Why inputs were not compared. */
   reasons: string[];
+  /** Whether all of its values are NaN or infinite on every input: nothing was compared. */
+  never_finite: boolean;
 }
 
 /** One thing a user should know, with its evidence. */

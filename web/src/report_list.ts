@@ -79,7 +79,7 @@ export function reportRows(listed: Listed[], open: (id: string) => void, tick: (
       h("span", { title: [one.reference, one.candidate].filter(Boolean).join(" → ") }, brief(pair(one))),
       one.ratio === null || (one.verdict === "unknown" && real(one.ratio) === 0) ? "–" : times(one.ratio),
       one.node === null ? one.reason : h("span", {}, brief(one.node), one.cause !== null && h("span", { class: "dim" }, ` ${one.cause}`)),
-      new Date(one.modified * 1000).toLocaleString(),
+      h("span", { class: "when" }, new Date(one.modified * 1000).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })),
     ]),
     "stacks",
   );

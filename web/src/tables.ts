@@ -88,7 +88,7 @@ export function foundations(report: Report): HTMLElement {
     details("Models", report.models.length, table(["role", "file", "framework", "#nodes", "#constants", "producer", "digest"], report.models.map((one) => [one.role, name(one.location), one.framework, one.nodes, one.constants, [one.producer, ...one.notes].filter(Boolean).join("; "), name(one.digest.slice(0, 24))]))),
     details("Environments", Object.keys(report.environments).length, table(["who", "runtime", "device", "precision", "#threads", "isolation", "settings and facts"], Object.entries(report.environments).map(([who, one]) => environment(who, one)))),
     details("Inputs", report.inputs.length, table(["input", "type", "origin", "digest"], report.inputs.map((one) => [name(one.name), `${one.dtype}[${shape(one.shape)}]`, one.origin, name(one.digest.slice(0, 24))]))),
-    details("Skipped", report.skipped.length, table(["what", "why"], report.skipped.map((one) => [one.what, one.why]), "stacks")),
+    report.skipped.length > 0 && details("Skipped", report.skipped.length, table(["what", "why"], report.skipped.map((one) => [one.what, one.why]), "stacks")),
     report.trusted.length > 0 && details("Trusted", report.trusted.length, h("ul", {}, ...report.trusted.map((one) => h("li", {}, name(one))))),
     h(
       "p",

@@ -176,13 +176,13 @@ function numbers(output: Divergence, count: number, alone: boolean): HTMLElement
   const three: Figure[] = [
     {
       label: "Translation",
-      what: "oracle against oracle, in float64",
+      what: "graph against graph, both in float64",
       part: output.intended_loss ?? output.rounding ?? output.translation,
       yardstick: lossy ? "of the intended loss" : output.rounding ? "of what rounding explains" : "of the allowance",
       judged,
     },
-    { label: "Reference run", what: "against its own oracle", part: output.execution_reference, yardstick: "of its rounding budget", judged },
-    { label: "Candidate run", what: "against its own oracle", part: output.execution_candidate, yardstick: "of its rounding budget", judged },
+    { label: "Reference run", what: "against its own graph in float64", part: output.execution_reference, yardstick: "of its rounding budget", judged },
+    { label: "Candidate run", what: "against its own graph in float64", part: output.execution_candidate, yardstick: "of its rounding budget", judged },
   ];
   return h(
     "div",
@@ -195,7 +195,8 @@ function numbers(output: Divergence, count: number, alone: boolean): HTMLElement
       ...bothNames(output),
       ` ${output.dtype}[${shape(output.shape)}]. `,
       output.observed !== null &&
-        `Run against ${alone ? "oracle" : "run"}: largest difference ${size(output.observed)}${relative(output.observed)}.`,
+        (judged || output.observed.distance.compared > 0) &&
+        `Run against ${alone ? "float64" : "run"}: largest difference ${size(output.observed)}${relative(output.observed)}.`,
     ),
   );
 }

@@ -140,7 +140,7 @@ function findings(before: Report, after: Report): HTMLElement {
   const order = ["new", "fixed", "not seen", "unchanged"];
   rows.sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
   if (rows.length === 0) return h("p", { class: "empty" }, "Neither report has any.");
-  return table(["", "code", "node", "cause", "summary"], rows.map((row) => row.cells));
+  return table(["", "code", "node", "cause", "summary"], rows.map((row) => row.cells), "stacks");
 }
 
 function outputs(before: Report, after: Report): HTMLElement {
@@ -151,5 +151,5 @@ function outputs(before: Report, after: Report): HTMLElement {
     return one === undefined ? "absent" : part === null ? one.verdict : `${one.verdict}, ${size(part)}, ${used(part.budget)}`;
   };
   const names = [...new Set([...(now?.keys() ?? []), ...(old?.keys() ?? [])])];
-  return table(["output", "before", "after"], names.map((one) => [brief(one), cell(old?.get(one)), cell(now?.get(one))]));
+  return table(["output", "before", "after"], names.map((one) => [brief(one), cell(old?.get(one)), cell(now?.get(one))]), "stacks");
 }

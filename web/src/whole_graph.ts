@@ -109,7 +109,8 @@ export class WholeGraph {
   private resize(): void {
     const [width, height] = this.size();
     if (width === 0 || height === 0) return;
-    const first = this.canvas.width === 0 || this.stage.dataset["parts"] === undefined;
+    // It may have been drawn before it was measured, so what was drawn says nothing.
+    const first = this.shownSize[0] === 0;
     for (const [canvas, wide] of [[this.canvas, width], [this.map, MAP_WIDTH]] as const) {
       canvas.width = Math.round(wide * devicePixelRatio);
       canvas.height = Math.round(height * devicePixelRatio);

@@ -26,6 +26,7 @@ from isomorph.checking.evaluate import (
     memory_outcome,
 )
 from isomorph.checking.locate import confirmed, weight_outcome, weights_decide
+from isomorph.checking.never_finite import never_finite, shows_no_number
 from isomorph.checking.prepare import PreparedPair, prepare_pair
 from isomorph.checking.proof_beside import ProofBeside
 from isomorph.checking.report import final_report, logged_check
@@ -122,6 +123,8 @@ class _Earlier:
     experiment: ConstantExperiment | None = None
     run_loss: Outcome = field(default_factory=Outcome)
     """Nodes whose activations the candidate's runtime quantizes; no fault at them is explained."""
+    not_finite: EvaluatedModel | None = None
+    """The reference on a sample of which an output is NaN or infinite everywhere."""
     first_step: _Compared | None = None
     """Of decoding; it is described in detail unless faults are located at another step."""
 
@@ -277,6 +280,8 @@ class _PairCheck:
             log.add(loss.outcome)
             comparison = loss.comparison or comparison
         add_comparison(log, comparison, earlier.outputs)
+        if shows_no_number(comparison.divergences):
+            earlier = replace(earlier, not_finite=sides[0])
         if log.options.look_into_loss and not earlier.run_loss.findings:
             names = [pair.candidate for pair in earlier.outputs]
             earlier = replace(earlier, run_loss=optimized_run_loss(sides[1], names))
@@ -378,6 +383,7 @@ class _PairCheck:
         for finding in self.sizes.findings():
             claim = Claim(verdict=Verdict.DIVERGENT, reason=reason)
             log.add(Outcome(findings=(finding,), claims=(claim,)))
+        log.add(never_finite(log, earlier.not_finite, self.terms.false_alarm))
         if not log.options.quick:
             self._compare_unreached(earlier)
         left, right = prepared.reference.model.graph, prepared.candidate.model.graph

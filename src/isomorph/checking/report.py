@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from isomorph.checking.log import CheckLog
+from isomorph.checking.never_finite import without_numbers
 from isomorph.checking.verdict import Claim, Outcome, without_runs
 from isomorph.core.cost import cost_so_far, phase
 from isomorph.core.divergence import Verdict
@@ -97,7 +98,8 @@ def _reason(summary: Summary, *, only_given: bool) -> str:
 def report_so_far(log: CheckLog, handles: Sequence[ModelHandle]) -> Report:
     """What is known by now, without measuring anything more."""
     summary, options = log.summary, log.options
-    divergences = tuple(summary.divergences.values())
+    coverage = log.ledger.coverage
+    divergences = tuple(without_numbers(e, coverage) for e in summary.divergences.values())
     hit = list(map(beyond, log.limits))
     if options.quick:
         hit.append(not_done("quick"))
@@ -122,7 +124,7 @@ def report_so_far(log: CheckLog, handles: Sequence[ModelHandle]) -> Report:
             for each in feeding.summaries(sample.feeds, sample.origin, sample.kind)
         ),
         outputs=tuple(without_runs(each, log.not_run) for each in divergences),
-        coverage=log.ledger.coverage,
+        coverage=coverage,
         findings=output_findings.ranked(summary.findings),
         skipped=(*summary.skipped, *hit),
         trusted=options.trusted,

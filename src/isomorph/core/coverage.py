@@ -65,6 +65,8 @@ class OutputCoverage:
     not_compared: Count = 0
     reasons: tuple[str, ...] = ()
     """Why inputs were not compared."""
+    never_finite: bool = False
+    """Whether all of its values are NaN or infinite on every input: nothing was compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +161,7 @@ class _Account:
             beyond=self.beyond,
             not_compared=not_compared,
             reasons=reasons[:MOST_REASONS],
+            never_finite=self.only_nonfinite,
         )
 
 

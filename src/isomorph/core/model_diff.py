@@ -122,8 +122,17 @@ class DiffRow:
     reference: tuple[DiffNode, ...] = ()
     candidate: tuple[DiffNode, ...] = ()
     changes: tuple[NodeChange, ...] = ()
+    uncompared: tuple[str, ...] = ()
+    """Constants of either side that were compared with nothing: they may or may not differ."""
+    attributes_compared: bool = True
+    """False for a group whose attributes and single numbers have no counterpart to compare with."""
     renamed: bool = False
     """Whether the names differ, which is no change."""
+
+    @property
+    def leaves_open(self) -> bool:
+        """Whether the two sides were not compared in everything that they state."""
+        return bool(self.uncompared) or not self.attributes_compared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +142,7 @@ class ModelDiff:
     reference: ModelSummary
     candidate: ModelSummary
     same: bool
-    """Whether nothing differs but names, versions and what produced the files."""
+    """Whether everything was compared, and nothing differs but names, versions and producers."""
     counts: Mapping[str, Count] = field(default_factory=dict)
     """Rows by relation."""
     inputs: tuple[SpecPair, ...] = ()
@@ -148,8 +157,17 @@ class ModelDiff:
     schema: str = SCHEMA
 
     @property
+    def differs(self) -> bool:
+        """Whether something is known to differ."""
+        return (
+            any(row.relation is not Relation.MATCHED for row in self.rows)
+            or any(pair.differs for pair in (*self.inputs, *self.outputs))
+            or any(pair.differs for pair in self.quantization)
+        )
+
+    @property
     def exit_code(self) -> int:
-        """0 for the same structure, 1 where it differs."""
+        """0 for the same structure; 1 where it differs, or not everything was compared."""
         return 0 if self.same else 1
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from isomorph.core.model_diff import ChangeKind, NodeChange
 from isomorph.diffing.linked_graph import COMMUTES
+from isomorph.diffing.windows import window
 from isomorph.match.attributes import (
     in_common_words,
     node_differences,
@@ -39,6 +40,7 @@ def attribute_changes(
         found |= dict(_one_sided(ref, cand))
     elif not one_framework:
         found |= dict(_lists(ref, cand))
+        found |= dict(_windows(ref, cand))
         found |= dict(_numbers(graphs, ref, cand))
     if not one_layout:
         found = {name: values for name, values in found.items() if name not in _OF_AXES}
@@ -73,6 +75,14 @@ def _lists(ref: Node, cand: Node) -> Iterator[tuple[str, tuple[Any, Any]]]:
             one, other = _same_length(one, other)
         if len(one) == len(other) and not same_values(one, other):
             yield word, (one, other)
+
+
+def _windows(ref: Node, cand: Node) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    """Strides, dilations and pads, however each side spells them."""
+    ones, others = window(ref), window(cand)
+    for word in ones.keys() & others.keys():
+        if len(ones[word]) == len(others[word]) and ones[word] != others[word]:
+            yield word, (list(ones[word]), list(others[word]))
 
 
 def _integers(value: Any) -> list[int] | None:  # noqa: ANN401

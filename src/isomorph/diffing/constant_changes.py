@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from isomorph.core.diff_limits import DIFF_VALUES
 from isomorph.core.escaping import counted
 from isomorph.core.model_diff import ChangeKind, NodeChange
+from isomorph.diagnose.constant_diff import ROUNDING, difference
 from isomorph.diffing.attribute_changes import ABSENT
 from isomorph.match.quantizers import quantization_by_tensor
 from isomorph.match.value_match import rearrangements
@@ -25,18 +27,60 @@ Read = Callable[[int, str], "Array | None"]
 """Returns the stored values of a constant of a side; None where they cannot be read."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstantComparison:
+    """The constants of corresponding nodes that differ, and those that could not be read."""
+
+    changes: tuple[NodeChange, ...] = ()
+    uncompared: tuple[str, ...] = ()
+
+
 class ConstantChanges:
     """Compares the constants of corresponding nodes; values are read where digests differ."""
 
     def __init__(
-        self, sides: tuple[LinkedGraph, LinkedGraph], read: Read | None, *, one_framework: bool
+        self,
+        sides: tuple[LinkedGraph, LinkedGraph],
+        read: Read | None,
+        *,
+        one_framework: bool,
+        pairs: Mapping[int, int],
     ) -> None:
+        """``pairs`` are the places of the candidate's nodes by those of the reference's."""
+        self._pairs = pairs
         self._sides, self._read, self._one_framework = sides, read, one_framework
         self._read_count = 0
+        self._uncompared: list[str] = []
         self._grids = tuple(quantization_by_tensor(side.graph) for side in sides)
 
-    def between(self, ref: int, cand: int) -> list[NodeChange]:
-        """Return the constants that differ between two nodes."""
+    def between(self, ref: int, cand: int) -> ConstantComparison:
+        """Compare the constants of two nodes."""
+        self._uncompared = []
+        changes = tuple(self._changes(ref, cand))
+        return ConstantComparison(changes=changes, uncompared=tuple(self._uncompared))
+
+    def without_equal(self, ones: list[str], others: list[str]) -> ConstantComparison:
+        """Take what both sides hold out of two lists; return what they hold in another order."""
+        self._uncompared = []
+        changes = tuple(self._in_another_order(ones, others))
+        return ConstantComparison(changes=changes, uncompared=tuple(self._uncompared))
+
+    def _in_another_order(self, ones: list[str], others: list[str]) -> Iterator[NodeChange]:
+        """Take out what both sides hold, and yield what no order of axes makes equal."""
+        for one in list(ones):
+            held = self._sides[0].class_of(one)
+            alike = [n for n in others if held is not None and self._sides[1].class_of(n) == held]
+            if not alike:
+                continue
+            stored = self._sides[0].stored(one)
+            equal = min(alike, key=lambda n: not _identical(stored, self._sides[1].stored(n)))
+            ones.remove(one)
+            others.remove(equal)
+            change = self._change(one, equal, ordered=False)
+            if change is not None:
+                yield change
+
+    def _changes(self, ref: int, cand: int) -> list[NodeChange]:
         nodes = self._sides[0].nodes[ref], self._sides[1].nodes[cand]
         names = self._sides[0].constants[ref], self._sides[1].constants[cand]
         by_slot = self._one_framework and nodes[0].native_op == nodes[1].native_op
@@ -46,22 +90,20 @@ class ConstantChanges:
                 for one, other in zip(*names, strict=True)
                 if (change := self._change(one, other, ordered=True)) is not None
             ]
-        return list(self._by_size(*names, all_of_them=by_slot))
+        # As many operands with fewer constants: what is stored here is computed there.
+        reads = self._sides[0].reads[ref], self._sides[1].reads[cand]
+        missing = "computed" if by_slot and len(reads[0]) == len(reads[1]) else ABSENT
+        return list(self._by_size(*names, all_of_them=by_slot, missing=missing))
 
     def _by_size(
-        self, ones: Sequence[str], others: Sequence[str], *, all_of_them: bool
+        self, ones: Sequence[str], others: Sequence[str], *, all_of_them: bool, missing: str
     ) -> Iterator[NodeChange]:
         """Pair constants of equal values, then those of equal size; the rest is one-sided."""
         left, right = (
             [name for name in names if all_of_them or side.is_weight(name)]
             for side, names in zip(self._sides, (ones, others), strict=True)
         )
-        for one in list(left):
-            key = self._sides[0].class_of(one)
-            equal = next((n for n in right if self._sides[1].class_of(n) == key), None)
-            if equal is not None:
-                left.remove(one)
-                right.remove(equal)
+        yield from self._in_another_order(left, right)
         for one in list(left):
             size = _size(self._sides[0].stored(one))
             same = next((n for n in right if _size(self._sides[1].stored(n)) == size), None)
@@ -74,7 +116,7 @@ class ConstantChanges:
         for side, names in enumerate((left, right)):
             for name in names:
                 stored = self._sides[side].stored(name)
-                shown = [ABSENT, ABSENT]
+                shown = [missing, missing]
                 shown[side] = ABSENT if stored is None else _described(stored)
                 if stored is not None:
                     yield NodeChange(
@@ -85,7 +127,8 @@ class ConstantChanges:
         """How two constants differ; ``ordered``: another order of the same elements differs."""
         left, right = self._sides[0].stored(one), self._sides[1].stored(other)
         if left is None or right is None:
-            if self._sides[0].class_of(one) == self._sides[1].class_of(other):
+            equal = self._sides[0].class_of(one) == self._sides[1].class_of(other)
+            if equal or self._made_alike(one, other):
                 return None
             return NodeChange(
                 kind=ChangeKind.CONSTANT, name=_names(one, other), reference="computed",
@@ -94,15 +137,20 @@ class ConstantChanges:
         if left.digest == right.digest:
             return None
         same_numbers = self._sides[0].class_of(one) == self._sides[1].class_of(other)
-        if (
-            same_numbers
-            and left.dtype == right.dtype
-            and not (ordered and left.shape == right.shape)
-        ):
-            return None
         if same_numbers and left.dtype == right.dtype:
-            detail = "the same elements in another order"
-        elif left.values is not None and right.values is not None and not self._on_grid(one, other):
+            in_place = ordered and left.shape == right.shape
+            found = self._other_order(one, other, in_place=in_place)
+            if found is None:
+                return None
+            detail = found
+        elif self._on_grid(one, other):
+            detail = self._compared(one, other)
+            left, right = (replace(each, values=None) for each in (left, right))
+        elif self._rounded_alike(one, other):
+            if not self._one_framework:
+                return None
+            detail = f"the same up to rounding; {self._compared(one, other)}"
+        elif left.values is not None and right.values is not None:
             detail = ""
         else:
             detail = self._compared(one, other)
@@ -113,6 +161,57 @@ class ConstantChanges:
             candidate=_described(right),
             detail=detail,
         )
+
+    def _made_alike(self, one: str, other: str) -> bool:
+        """Whether corresponding nodes compute both constants: their rows tell what differs."""
+        makers = self._sides[0].maker.get(one), self._sides[1].maker.get(other)
+        if makers[0] is None or makers[1] is None or makers[0][1] != makers[1][1]:
+            return False
+        return self._pairs.get(makers[0][0]) == makers[1][0]
+
+    def _rounded_alike(self, one: str, other: str) -> bool:
+        """Whether two constants of floats are equal up to a rounding of each number."""
+        values = self._numbers(0, one), self._numbers(1, other)
+        if values[0] is None or values[1] is None or values[0].size != values[1].size:
+            return False
+        if any(value.dtype.kind != "f" for value in values if value is not None):
+            return False
+        expected, actual = values[0].astype(np.float64), values[1].astype(np.float64)
+        return any(
+            bool(np.all(np.abs(moved.array(expected) - actual) <= ROUNDING * np.abs(actual)))
+            for moved in rearrangements(expected, actual.shape)
+        )
+
+    def _other_order(self, one: str, other: str, *, in_place: bool) -> str | None:
+        """How the same elements are ordered; None where they are where they belong.
+
+        Unless they have to be in the same places, any order of the axes is one in which a
+        framework may store them.
+        """
+        text = "the same elements in another order"
+        expected, actual = self._numbers(0, one), self._numbers(1, other)
+        if expected is None or actual is None or expected.size != actual.size:
+            if in_place:
+                return text
+            self._uncompared.append(_names(one, other))
+            return None
+        if not in_place:
+            equal_nan = expected.dtype.kind == actual.dtype.kind == "f"
+            for moved in rearrangements(expected, actual.shape):
+                if np.array_equal(moved.array(expected), actual, equal_nan=equal_nan):
+                    return None
+        if expected.shape != actual.shape or expected.dtype.kind != "f":
+            return text
+        return f"{text}: {difference(actual.astype(float), expected.astype(float)).text}"
+
+    def _numbers(self, side: int, name: str) -> Array | None:
+        """The values of the constant behind a tensor, as they are stored."""
+        stored = self._sides[side].stored(name)
+        if stored is None:
+            return None
+        if stored.values is not None:
+            return np.asarray(stored.values).reshape(stored.shape)
+        return None if self._read is None else self._read(side, stored.name)
 
     def _compared(self, one: str, other: str) -> str:
         if self._read is None:
@@ -171,6 +270,10 @@ def difference_of_reals(expected: Array, actual: Array, step: float) -> str:
         f"quantized; {fewest:,} of {counted(actual.size, 'element')} {apart} "
         f"more than one step ({step:.3g}) apart"
     )
+
+
+def _identical(one: Constant | None, other: Constant | None) -> bool:
+    return one is not None and other is not None and one.digest == other.digest
 
 
 def _names(one: str, other: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,8 @@ from isomorph.core.model import TensorSpec
 from isomorph.core.model_diff import ChangeKind, DiffNode, DiffRow, NodeChange, Relation
 from isomorph.diffing.attribute_changes import attribute_changes
 from isomorph.diffing.connections import Connections
-from isomorph.diffing.constant_changes import ConstantChanges
+from isomorph.diffing.constant_changes import ConstantChanges, ConstantComparison
+from isomorph.diffing.group_constants import GroupConstants
 from isomorph.diffing.linked_graph import LinkedGraph, operator_of
 from isomorph.diffing.node_groups import NodeGroup, group_nodes
 from isomorph.diffing.node_pairs import NodePairs
@@ -20,6 +21,7 @@ from isomorph.diffing.sequence_pairs import pair_in_order, pair_moved
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
     from isomorph.diffing.constant_changes import Read
+    from isomorph.diffing.group_constants import StoredNumbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +32,8 @@ class DiffConfig:
     one_layout: bool = True
     """Whether both sides have one convention for the place of the channels."""
     read: Read | None = None
+    numbers: Callable[[], StoredNumbers | None] | None = None
+    """Opens the weights of both models, which those of groups follow from."""
 
 
 def diff_graphs(
@@ -82,7 +86,17 @@ class _GraphDiff:
         self.connections = Connections(self.pairs, self.groups, self.moved)
         self._one_sided = OneSided(self.sides, self.groups, one_framework=config.one_framework)
         self.constants = ConstantChanges(
-            self.sides, config.read, one_framework=config.one_framework
+            self.sides,
+            config.read,
+            one_framework=config.one_framework,
+            pairs=self.pairs.cand_of,
+        )
+        self.group_constants = GroupConstants(
+            self.sides,
+            self.constants,
+            config.numbers,
+            one_framework=config.one_framework,
+            one_layout=config.one_layout,
         )
 
     def rows(self) -> list[DiffRow]:
@@ -110,10 +124,16 @@ class _GraphDiff:
 
     def _pair(self, ref: int, cand: int) -> DiffRow:
         left, right = self.sides[0].nodes[ref], self.sides[1].nodes[cand]
+        if {left.op, right.op} - {self.sides[0].ops[ref], self.sides[1].ops[cand]}:
+            # Integers stand for the numbers of the other side, and their scales for nothing.
+            found = self.group_constants.compared((ref,), (cand,))
+            constants = ConstantComparison(changes=found.changes, uncompared=found.uncompared)
+        else:
+            constants = self.constants.between(ref, cand)
         changes = [
             *self._operator(left, right),
             *self._attributes(ref, cand),
-            *self.constants.between(ref, cand),
+            *constants.changes,
             *self._declared(ref, cand),
         ]
         moved = ref in self.moved
@@ -125,6 +145,7 @@ class _GraphDiff:
             reference=(self._node(0, ref),),
             candidate=(self._node(1, cand),),
             changes=tuple(changes),
+            uncompared=constants.uncompared,
             renamed=left.name != right.name,
         )
 
@@ -187,11 +208,21 @@ class _GraphDiff:
         return str(list(shapes[0])), str(list(shapes[1]))
 
     def _group(self, group: NodeGroup) -> DiffRow:
-        return DiffRow(
-            relation=self._relation(group),
+        relation = self._relation(group)
+        row = DiffRow(
+            relation=relation,
             reference=tuple(self._node(0, place) for place in group.reference),
             candidate=tuple(self._node(1, place) for place in group.candidate),
             changes=tuple(self._replaced(group)),
+        )
+        if not (group.reference and group.candidate):
+            return row
+        found = self.group_constants.compared(group.reference, group.candidate)
+        return replace(
+            row,
+            changes=(*row.changes, *found.changes),
+            uncompared=found.uncompared,
+            attributes_compared=found.attributes,
         )
 
     def _relation(self, group: NodeGroup) -> Relation:
@@ -228,7 +259,7 @@ class _GraphDiff:
                 (bodies[0], bodies[1]),
                 inputs,
                 [(a.name, b.name) for a, b in outputs],
-                replace(self.config, read=None),
+                replace(self.config, read=None, numbers=None),
                 f"{self.holder}{right.name}/{key}/",
             )
             yield from inner.rows()

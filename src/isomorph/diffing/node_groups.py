@@ -6,13 +6,15 @@ corresponding tensors. What is left on one side alone was added or removed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from isomorph.core.ops import BUILT_IN, FUSED, KEEPS_NUMBERS, RESHAPES
+from isomorph.core.ops import BUILT_IN, BUILT_IN_RANGES, FUSED, KEEPS_NUMBERS, RESHAPES
 
 if TYPE_CHECKING:
+    from isomorph.core.model import Node
     from isomorph.diffing.node_pairs import NodePairs
 
 Place = tuple[int, int]
@@ -22,6 +24,10 @@ KEEPS_NUMBERS_OR_GRID = KEEPS_NUMBERS | {"QuantizeLinear", "Constant"}
 """Operators that hand on every number, at most on a grid of integers, or state a constant."""
 
 _ACTIVATIONS = frozenset(BUILT_IN.values()) | {"Sigmoid", "LeakyRelu", "HardSigmoid", "Elu"}
+_BY_LIMITS: Mapping[object, str] = {
+    (0.0, math.inf): "RELU", **{limits: word for word, limits in BUILT_IN_RANGES.items()},
+}  # fmt: skip
+"""Activations that a node of another operator states as the limits of its result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,8 +263,8 @@ class _Groups:
         ref, cand = (place, pairs.cand_of[place]) if side == 0 else (pairs.ref_of[place], place)
         ops = {graph.ops[each] for each in folded}
         built_in = [
-            built_in_activation(self.sides[0].nodes[ref].attributes),
-            built_in_activation(self.sides[1].nodes[cand].attributes),
+            built_in_activation(self.sides[0].nodes[ref]),
+            built_in_activation(self.sides[1].nodes[cand]),
         ]
         if ops & _ACTIVATIONS and built_in[1 - side] and built_in[0] != built_in[1]:
             return True
@@ -292,10 +298,16 @@ class _Groups:
         return [NodeGroup(tuple(ref), tuple(cand)) for ref, cand in members.values()]
 
 
-def built_in_activation(attributes: Mapping[str, Any]) -> str:
+def is_activation(op: str) -> bool:
+    """Whether an operator may be built into the node before it."""
+    return op in _ACTIVATIONS
+
+
+def built_in_activation(node: Node) -> str:
     """The activation that a node applies to its result; empty where it applies none."""
     for name in (FUSED, "activation"):
-        word = attributes.get(name)
+        word = node.attributes.get(name)
         if isinstance(word, str) and word not in ("", "NONE"):
             return word
-    return ""
+    limits = node.attributes.get("min"), node.attributes.get("max")
+    return _BY_LIMITS.get(limits, "") if node.op not in _ACTIVATIONS else ""

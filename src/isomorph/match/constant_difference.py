@@ -113,6 +113,8 @@ class WeightComparison:
     differences: tuple[ConstantDifference, ...]
     unrounded: Mapping[str, Array] = field(default_factory=dict, repr=False)
     """The reference's numbers of narrow float weights, as the candidate arranges them."""
+    explained: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    """The candidate's weights that hold what they should, with the reference's they follow from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -118,14 +118,16 @@ def _others(blocked: BlockedWeight) -> Iterator[Reading]:
     yield Reading(
         weight=replace(blocked, integers=low + (blocked.integers - low + half) % (2 * half)),
         right=Detail.ZERO_POINT,
-        words=message("quantization.signedness"),
+        words=message("quantization.signs"),
         fix=message("FIX.highest_bit"),
     )
     for steps in _on_another_axis(blocked):
         yield Reading(
             weight=replace(blocked, steps=steps),
             right=Detail.SCALE,
-            words=message("quantization.group_axis" if blocked.block else "quantization.other_axis"),
+            words=message(
+                "quantization.group_axis" if blocked.block else "quantization.other_axis"
+            ),
             fix=message("FIX.group_scales" if blocked.block else "FIX.other_axis"),
         )
     for shift in _SHIFTS:

@@ -70,8 +70,11 @@ if TYPE_CHECKING:
 def compared_weights(reference: Weights, candidate: Weights) -> WeightComparison:
     """Return the weights of the candidate that are wrong in few elements, in graph order."""
     comparison = _Comparison(reference, candidate)
-    found = tuple(comparison.differences())
-    return WeightComparison(differences=found, unrounded=comparison.unrounded)
+    return WeightComparison(
+        differences=tuple(comparison.differences()),
+        unrounded=comparison.unrounded,
+        explained=comparison.settled,
+    )
 
 
 class _Comparison:
@@ -83,7 +86,7 @@ class _Comparison:
         self._biases = Biases(candidate, self._folds)
         self._samples = SampledVectors(reference)
         self._taken: dict[str, int] = {}
-        self._settled: set[str] = set()
+        self.settled: dict[str, tuple[str, ...]] = {}
         self._doubtful: dict[str, tuple[StoredWeight, Suspect]] = {}
         """Weights that agree with one of the reference only in uninformative elements."""
         self.unrounded: dict[str, Array] = {}
@@ -101,13 +104,13 @@ class _Comparison:
         suspects = self._split(open_ones)
         # Kernels first: they identify the biases.
         for weight in sorted(open_ones, key=lambda each: -effective_rank(each.shape)):
-            if weight.name in self._settled:
+            if weight.name in self.settled:
                 continue
             with noted_limits() as hit:
                 suspect = None if self._moved(weight) else self._examined(weight)
             for limit in hit:
                 # An arrangement that was not tried does not matter for a weight that is explained.
-                if limit is not MERGED_AXES or weight.name not in self._settled:
+                if limit is not MERGED_AXES or weight.name not in self.settled:
                     limit.reached()
             if suspect is not None:
                 suspects[weight.name] = suspect
@@ -117,7 +120,7 @@ class _Comparison:
             actual = self.candidate.real(weight) if weight.name in suspects else None
             if actual is not None:
                 found.append(difference_from(weight, actual, suspects[weight.name]))
-        found = compared_together(found, self.candidate, self._settled)
+        found = compared_together(found, self.candidate, self.settled)
         sides = self.reference, self.candidate
         found += in_blocks(*sides, {each.weight.name for each in found})
         found += in_tables(*sides, {each.weight.name for each in found})
@@ -138,7 +141,7 @@ class _Comparison:
         if any(each.certain or each.isolation is not Isolation.UNKNOWN for each in found):
             return found
         sole = sole_counterpart(self.reference, self.candidate)
-        if sole is None or self._is_computed(sole.weight.name):
+        if sole is None or is_computed(self.reference, self.candidate, sole.weight.name):
             return found
         made = difference_from(sole.weight, sole.actual, Suspect.in_place_of(sole))
         others = [each for each in found if each.weight.name != sole.weight.name]
@@ -186,7 +189,7 @@ class _Comparison:
                 continue
             source, expected, elements = origin
             self._taken[source.name] = self._taken.get(source.name, 0) + 1
-            self._settled.update(product.names)
+            self.settled.update(dict.fromkeys(product.names, (source.name,)))
             both = elements.beyond, elements.between
             masks = [[part for _, part in product.columns(each)] for each in both]
             for (part, columns), wrong, between in zip(
@@ -208,9 +211,10 @@ class _Comparison:
         found = {}
         for name, (source, suspect) in self._doubtful.items():
             size = self.candidate.stored[name].size
-            rivals = [e.name for e in open_ones if e.size == size and e.name not in self._settled]
+            rivals = [e.name for e in open_ones if e.size == size and e.name not in self.settled]
             sources = [e.name for e in self._by_size[size] if not self._used_up(e)]
-            if rivals == [name] and sources == [source.name] and not self._is_computed(name):
+            only = rivals == [name] and sources == [source.name]
+            if only and not is_computed(self.reference, self.candidate, name):
                 found[name] = suspect
         return found
 
@@ -229,10 +233,10 @@ class _Comparison:
         for likely in self._sources(weight)[:1]:
             if only_moved(weight, self.candidate, likely, self.reference):
                 self._settle(weight, likely)
-        return weight.name in self._settled
+        return weight.name in self.settled
 
     def _settle(self, weight: StoredWeight, source: StoredWeight) -> None:
-        self._settled.add(weight.name)
+        self.settled[weight.name] = (*self.settled.get(weight.name, ()), source.name)
         self._taken[source.name] = self._taken.get(source.name, 0) + len(weight.readers)
         self._biases.kernel_is(weight, source)
 
@@ -255,6 +259,7 @@ class _Comparison:
                     continue
                 if elements.equal:
                     self._explain(weight, source, expected)
+                    self.settled[weight.name] = names
                     return None
                 if not elements.sparse and not many_units_off(weight, elements):
                     continue
@@ -273,7 +278,7 @@ class _Comparison:
         if not suspects:
             stored = actual if integers is None else integers
             suspects += rescaled(weight, actual, stored, self._origins(weight))
-        if not suspects or self._is_computed(weight.name):
+        if not suspects or is_computed(self.reference, self.candidate, weight.name):
             return None
         return self._as_stored(weight, min(suspects, key=lambda each: each.elements.count))
 
@@ -285,7 +290,6 @@ class _Comparison:
             self._settle(weight, source)
         elif source is not None:
             self._biases.kernel_is(weight, source)
-        self._settled.add(weight.name)
         self._doubtful.pop(weight.name, None)
         self._keep_unrounded(weight, expected)
 
@@ -394,6 +398,3 @@ class _Comparison:
     def _used_up(self, source: StoredWeight) -> bool:
         """Whether every reader of a weight already has a counterpart."""
         return self._taken.get(source.name, 0) >= len(source.readers)
-
-    def _is_computed(self, name: str) -> bool:
-        return is_computed(self.reference, self.candidate, name)

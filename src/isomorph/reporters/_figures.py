@@ -6,12 +6,13 @@ import math
 
 from rich.text import Text
 
-from isomorph.core.divergence import Budget, Distance, ErrorTerm, Judgment, Verdict
+from isomorph.core.divergence import Budget, Distance, Divergence, ErrorTerm, Judgment, Verdict
 
 MOST_TIMES = 1e12
 """A larger multiple is not shown: its denominator is as good as zero."""
 
 NOT_MEASURED = "not measured"
+NOTHING_FINITE = "no finite value"
 
 # Not knowing is never green.
 VERDICT_STYLE = {
@@ -66,6 +67,11 @@ def size(part: ErrorTerm) -> str:
     if distance.max_abs is None and not misplaced:
         return f"{distance.differing} differ"
     return number(distance.max_abs) + (f", {misplaced} NaN/Inf" if misplaced else "")
+
+
+def without_numbers(one: Divergence) -> bool:
+    """Whether nothing finite was compared, so that no difference seen is none measured."""
+    return one.verdict is Verdict.UNKNOWN and one.elements > 0 and not one.finite
 
 
 def share(part: ErrorTerm, yardstick: str) -> Text:

@@ -30,7 +30,7 @@ def lead(report: Report) -> Iterator[RenderableType]:
     if report.verdict is Verdict.DIVERGENT:
         parts += _difference(report)
     if report.verdict is Verdict.DEGRADED:
-        parts = [*_quality(report), report.reason]
+        parts = [*quality(report), report.reason]
     text = printable("; ".join(filter(None, parts)), limit=2000)
     yield Text.assemble(word, f"{aside(report)}  {text}")
     if report.verdict is Verdict.DEGRADED:
@@ -79,7 +79,7 @@ def _relative(one: Divergence) -> float:
     return value if value is not None and math.isfinite(value) else 0.0
 
 
-def _quality(report: Report) -> Iterator[str]:
+def quality(report: Report) -> Iterator[str]:
     """How often the largest element is the same, or else the signal-to-noise ratio."""
     rates = [
         each.label_agreement

@@ -11,7 +11,15 @@ from rich.text import Text
 
 from isomorph.core.divergence import Divergence, ErrorTerm, Verdict
 from isomorph.core.escaping import printable
-from isomorph.reporters._figures import NOT_MEASURED, VERDICT_STYLE, seen, share, size
+from isomorph.reporters._figures import (
+    NOT_MEASURED,
+    NOTHING_FINITE,
+    VERDICT_STYLE,
+    seen,
+    share,
+    size,
+    without_numbers,
+)
 
 TABLE_WIDTH = 88
 MOST_ROWS, MOST_BLOCKS = 6, 3
@@ -106,15 +114,16 @@ def _table(shown: Sequence[Divergence], measured: Sequence[Column], *, verbose: 
     table.add_column("observed", no_wrap=True)
     for one in shown:
         name = Text.assemble((output_name(one), VERDICT_STYLE[one.verdict]), f"\n{kind(one)}")
-        cells = [_cell(column.parts(one), verbose=verbose) for column in measured]
+        cells = [_cell(one, column.parts(one), verbose=verbose) for column in measured]
         observed = seen(one.observed.distance, verbose=verbose) if one.observed else NOT_MEASURED
+        observed = "" if without_numbers(one) else observed
         table.add_row(name, *cells, Text(observed))
     return table
 
 
-def _cell(parts: Sequence[tuple[str, ErrorTerm]], *, verbose: bool) -> Text:
-    if not parts:
-        return Text(NOT_MEASURED, style="magenta")
+def _cell(one: Divergence, parts: Sequence[tuple[str, ErrorTerm]], *, verbose: bool) -> Text:
+    if not parts or without_numbers(one):
+        return Text(NOT_MEASURED if not parts else NOTHING_FINITE, style="magenta")
     shares = _shares(parts, verbose=verbose)
     return Text("\n").join([Text(size(parts[0][1])), *shares.values()])
 
@@ -133,13 +142,13 @@ def _block(one: Divergence, measured: Sequence[Column], *, verbose: bool) -> Tex
     for column in measured:
         text.append(f"\n  {column.heading:<14} ")
         parts = column.parts(one)
-        if not parts:
-            text.append(NOT_MEASURED, style="magenta")
+        if not parts or without_numbers(one):
+            text.append(NOT_MEASURED if not parts else NOTHING_FINITE, style="magenta")
             continue
         text.append(f"{size(parts[0][1]):<10}  ")
         shares = _shares(parts, verbose=verbose)
         text.append_text(Text("\n" + " " * 29).join(shares.values()))
-    if one.observed is not None:
+    if one.observed is not None and not without_numbers(one):
         observed = seen(one.observed.distance, verbose=verbose).replace("\n", "\n" + " " * 17)
         text.append(f"\n  {'observed':<14} {observed}")
     return text

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 860, 190
 LEFT, RIGHT, TOP, BOTTOM = 56, 10, 26, 24
 _INNER = WIDTH - LEFT - RIGHT
+_RUNS = {"reference": "#3b82c4", "candidate": "#b7791f"}
 _SERIES = (
-    # Distinguished by their dashes as well, and readable on a light and on a dark ground.
-    ("translation", "translation (oracle against oracle)", "#e8590c", ""),
-    ("execution", "run against its own oracle", "#1c7ed6", "6 3"),
+    # The hues of the page, distinguished by their dashes as well. A notebook does not say whether
+    # it is light or dark, so each is readable on both.
+    ("translation", "translation: graph against graph, in float64", "#d6336c", ""),
+    ("execution", "{role} run against its graph in float64", "", "6 3"),
     ("budget", "rounding budget of the run", "#868e96", "2 3"),
 )
 _MOST_LABELS = 3
@@ -29,7 +31,12 @@ _FLOOR = 1e-20
 def profile_drawing(graph: GraphProfile, faulty: set[str]) -> str:
     """The errors of each node of a graph in topological order; ``faulty`` nodes are marked."""
     series = [
-        (title, color, dash, getattr(graph, name))
+        (
+            title.format(role=printable(graph.role)),
+            color or _RUNS.get(graph.role, _RUNS["candidate"]),
+            dash,
+            getattr(graph, name),
+        )
         for name, title, color, dash in _SERIES
         if any(_shown(value) for value in getattr(graph, name))
     ]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from isomorph.core.escaping import counted, printable
 from isomorph.core.model_diff import ChangeKind, Relation
+from isomorph.core.report import ModelForm
 from isomorph.reporters.table import columns, shape_text
 
 if TYPE_CHECKING:
@@ -19,6 +21,11 @@ _PARAGRAPHS = 12
 """Nodes of one section that are shown singly; ``verbose`` shows all of them."""
 _NAMES = 3
 """Names of nodes in one line; ``verbose`` shows all of them."""
+
+_CONSTANTS = 6
+"""Constants of one line; ``verbose`` shows all of them."""
+_NAME = 72
+"""Characters of a constant's name; converters join the names of all that they folded."""
 
 _TITLES = {
     Relation.CHANGED: "Changed",
@@ -45,8 +52,13 @@ def as_text(found: ModelDiff, *, verbose: bool = False) -> str:
     parts = [_headline(found), f"  {counts_text(found)}"]
     for relation, title in _TITLES.items():
         rows = [row for row in found.rows if row.relation is relation]
-        if rows and (verbose or relation is not Relation.MATCHED):
-            parts += ["", title, *_section(relation, rows, verbose=verbose)]
+        heading = title
+        if relation is Relation.MATCHED and not verbose:
+            rows = [row for row in rows if row.leaves_open]
+            heading = "Matched, as far as it was compared"
+        if rows:
+            parts += ["", heading, *_section(relation, rows, verbose=verbose)]
+    parts += _left_open(found)
     parts += _tables(found)
     if found.skipped:
         parts += ["", "Not looked at"]
@@ -56,7 +68,14 @@ def as_text(found: ModelDiff, *, verbose: bool = False) -> str:
 
 def _headline(found: ModelDiff) -> str:
     names = " and ".join(printable(side.location) for side in (found.reference, found.candidate))
-    return f"{'SAME STRUCTURE' if found.same else 'STRUCTURE DIFFERS'}  {names}"
+    return f"{headline_words(found).upper()}  {names}"
+
+
+def headline_words(found: ModelDiff) -> str:
+    """``structure differs``; what was compared only in part is never ``same structure``."""
+    if found.same:
+        return "same structure"
+    return "structure differs" if found.differs else "not everything was compared"
 
 
 def counts_text(found: ModelDiff) -> str:
@@ -77,14 +96,46 @@ def counts_text(found: ModelDiff) -> str:
             sides = sum(len(row.reference) for row in rows), sum(len(row.candidate) for row in rows)
             text = f"{counted(len(rows), 'group')} of {sides[0]} ↔ {counted(sides[1], 'node')}"
             wrong = sum(any(c.kind is ChangeKind.CONSTANT for c in row.changes) for row in rows)
-            text += f" ({wrong} with another constant)" if wrong else ""
+            unknown = sum(bool(row.uncompared) for row in rows)
+            notes = [f"{wrong} with another constant"] if wrong else []
+            notes += [f"{unknown} with constants that were not compared"] if unknown else []
+            text += f" ({', '.join(notes)})" if notes else ""
         parts.append(text)
     return ", ".join(parts) or "neither model has a node"
 
 
+def _left_open(found: ModelDiff) -> Iterator[str]:
+    """What was not compared, where two models were compared node by node."""
+    constants = sum(len(row.uncompared) for row in found.rows)
+    groups = sum(not row.attributes_compared for row in found.rows)
+    frameworks = dict.fromkeys((found.reference.framework, found.candidate.framework))
+    if not constants and not groups and len(frameworks) == 1:
+        return
+    yield ""
+    yield "Not compared"
+    if constants:
+        yield (
+            f"  {counted(constants, 'constant')}, named above: they may or may not follow from "
+            "the other side's"
+        )
+    if groups:
+        yield f"  attributes and single numbers of {counted(groups, 'group')} of other nodes"
+    if len(frameworks) > 1:
+        yield f"  attributes that only {' or only '.join(frameworks)} has"
+    sides = found.reference, found.candidate
+    if all(side.form is ModelForm.FILE for side in sides):
+        words = " ".join(shlex.quote(printable(side.location)) for side in sides)
+        yield f"  To measure whether they compute the same: isomorph check {words}"
+
+
 def _section(relation: Relation, rows: Sequence[DiffRow], *, verbose: bool) -> Iterator[str]:
     if relation is Relation.MATCHED:
-        yield columns([(_op(row), _both_names(row), _source(row)) for row in rows])
+        yield columns(
+            [
+                (_op(row), _both_names(row), _source(row), *_uncompared(row, verbose=verbose))
+                for row in rows
+            ]
+        )
     elif relation in (Relation.REGROUPED, Relation.CONVERSION):
         yield from _patterns(relation, rows, verbose=verbose)
     else:
@@ -110,12 +161,27 @@ def _singly(rows: Sequence[DiffRow], *, verbose: bool) -> Iterator[str]:
             more = f" and {len(group) - len(shown)} more (-v)" if len(group) > len(shown) else ""
             yield f"  {len(group)} × {_op(first)}: {names}{more}"
         yield from (f"    {_change(change)}" for change in first.changes)
+        yield from (f"    {line}" for each in group for line in _uncompared(each, verbose=verbose))
     left = len(alike) - len(shown_groups)
     if left:
         yield f"  and {left} more (-v)"
         constants = sum(any(c.kind is ChangeKind.CONSTANT for c in row.changes) for row in rows)
         if constants > len(rows) // 2:
             yield f"  {constants} nodes have other constants: probably another checkpoint"
+
+
+def _uncompared(row: DiffRow, *, verbose: bool) -> Iterator[str]:
+    """The constants that were not compared, on one line; of many the first ones."""
+    shown = row.uncompared if verbose else row.uncompared[:_CONSTANTS]
+    more = len(row.uncompared) - len(shown)
+    if shown:
+        names = ", ".join(abridged(printable(name)) for name in shown)
+        yield f"not compared: {names}" + (f" and {more} more (-v)" if more else "")
+
+
+def abridged(name: str) -> str:
+    """A name without its middle, where it is long."""
+    return name if len(name) <= _NAME else f"{name[: _NAME // 2]}…{name[-_NAME // 2 :]}"
 
 
 def _in_key(change: NodeChange) -> str:
@@ -137,14 +203,17 @@ def _patterns(relation: Relation, rows: Sequence[DiffRow], *, verbose: bool) -> 
             if verbose:
                 yield f"      {_all_names(row)}{_behind(_source(row))}"
             yield from (
-                f"    {printable(_first_name(row))}: {_change(change)}"
+                f"    {_first_name(row)}: {_change(change)}"
                 for change in row.changes
                 if change.kind is not ChangeKind.OPERATOR
+            )
+            yield from (
+                f"    {_first_name(row)}: {each}" for each in _uncompared(row, verbose=verbose)
             )
 
 
 def _oddness(rows: Sequence[DiffRow]) -> tuple[bool, int]:
-    return not any(row.changes for row in rows), len(rows)
+    return not any(row.changes or row.uncompared for row in rows), len(rows)
 
 
 def _pattern(relation: Relation, row: DiffRow) -> str:
@@ -167,12 +236,12 @@ def _change(change: NodeChange) -> str:
         and change.detail
         and change.reference == change.candidate
     ):
-        return f"{printable(change.name)} {printable(change.reference)}{detail}"
+        return f"{abridged(printable(change.name))} {printable(change.reference)}{detail}"
     values = f"{printable(change.reference)} → {printable(change.candidate)}"
     word = {
         ChangeKind.TYPE: "type of ", ChangeKind.SHAPE: "shape of ", ChangeKind.INPUT: "",
     }.get(change.kind, "")  # fmt: skip
-    return f"{word}{printable(change.name)}: {values}{detail}"
+    return f"{word}{abridged(printable(change.name))}: {values}{detail}"
 
 
 def _op(row: DiffRow) -> str:

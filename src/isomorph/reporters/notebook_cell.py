@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.divergence import Verdict
 from isomorph.core.escaping import counted, printable
-from isomorph.reporters._figures import NOT_MEASURED, number, used
+from isomorph.reporters._figures import (
+    NOT_MEASURED,
+    NOTHING_FINITE,
+    number,
+    used,
+    without_numbers,
+)
+from isomorph.reporters._lead import quality
 from isomorph.reporters._profile_drawing import profile_drawing
 from isomorph.reporters._repair_command import repair_command, repairable
 
@@ -67,7 +74,9 @@ def _verdict(report: Report) -> str:
     covers = _text(report.headline.removeprefix(word).strip())
     rest = f"{covers}: " if covers else ""
     badge = f'<span style="{style}">{_text(word)}</span>'
-    return f'<div style="margin:2px 0 6px">{badge} {rest}{_text(report.reason)}</div>'
+    figures = [*quality(report)] if report.verdict is Verdict.DEGRADED else []
+    reason = _text("; ".join([*figures, report.reason]), limit=2000)
+    return f'<div style="margin:2px 0 6px">{badge} {rest}{reason}</div>'
 
 
 def _models(report: Report) -> str:
@@ -87,7 +96,9 @@ def _table(head: tuple[str, ...], rows: list[list[str]]) -> str:
     )
     style = "border-collapse:collapse;margin:4px 0 8px;background:none;color:inherit;font:inherit"
     head_row = f"<thead><tr>{titles}</tr></thead>"
-    return f'<table style="{style}">{head_row}<tbody>{lines}</tbody></table>'
+    table = f'<table style="{style}">{head_row}<tbody>{lines}</tbody></table>'
+    # On a narrow screen the table scrolls, and not the notebook.
+    return f'<div style="overflow-x:auto">{table}</div>'
 
 
 def _outputs(report: Report) -> Iterator[str]:
@@ -104,6 +115,8 @@ def _output(output: Divergence) -> list[str]:
     name = output.candidate_output or output.reference_output or "?"
     translation = output.intended_loss or output.rounding or output.translation
     terms = (translation, output.execution_reference, output.execution_candidate)
+    if without_numbers(output):
+        return [_code(name), _text(str(output.verdict)), *[NOTHING_FINITE] * len(terms)]
     return [_code(name), _text(str(output.verdict)), *map(_term, terms)]
 
 
@@ -131,18 +144,18 @@ def _findings(report: Report) -> Iterator[str]:
 
 
 def _finding(finding: Finding) -> str:
-    facts = [f"{finding.status}"]
+    facts = [_text(finding.code), f"{finding.status}"]
     if finding.cause:
         facts.append(f"cause {_text(finding.cause)}")
     if finding.local_error is not None:
         facts.append(f"own error {number(finding.local_error)}")
-    lines = [f"<b>{_text(finding.code)}</b> {_text(finding.summary, limit=1000)}"]
-    lines.append(f'<span style="opacity:.75">{", ".join(facts)}</span>')
+    lines = [f"<b>{_text(finding.summary, limit=1000)}</b>"]
+    if finding.fix:
+        lines.append(f"fix: {_text(finding.fix, limit=1000)}")
     source = finding.source
     if source is not None and source.file:
         lines.append(f"source: {_code(f'{source.file}:{source.line or 1}')}")
-    if finding.fix:
-        lines.append(f"fix: {_text(finding.fix, limit=1000)}")
+    lines.append(f'<span style="opacity:.75">{", ".join(facts)}</span>')
     return f'<li style="margin-bottom:4px">{"<br/>".join(lines)}</li>'
 
 

@@ -34,7 +34,7 @@ def as_page(found: Sweep, pages: Mapping[str, str] | None = None) -> str:
         f"{found.seconds:.0f} s · isomorph {_text(found.version)}"
     )
     parts = [
-        f"<h1>{_text(counted(len(found.cells), 'cell'))}</h1>", _counts(found),
+        f"<h1>Sweep of {_text(counted(len(found.cells), 'cell'))}</h1>", _counts(found),
         f'<p class="dim">{about}</p>',
     ]  # fmt: skip
     if found.interrupted:
@@ -43,7 +43,8 @@ def as_page(found: Sweep, pages: Mapping[str, str] | None = None) -> str:
     if wrong:
         parts.append("<h2>Not fine</h2>")
         parts += [_detail(each, found, links) for each in wrong]
-    return _document("Sweep", parts)
+    verdicts = ", ".join(f"{number} {_word(name)}" for name, number in ranked(found))
+    return _document(f"Sweep: {verdicts} · isomorph" if verdicts else "Sweep", parts)
 
 
 def as_changes_page(found: SweepChanges) -> str:

@@ -80,13 +80,16 @@ def _conversion(path: Path) -> dict[str, Any]:
 def _facts(report: Report) -> dict[str, Any]:
     """The verdict, the first finding, and the largest error as a share of its budget."""
     finding = report.findings[0] if report.findings else None
+    ratio = max((each for output in report.outputs for each in _ratios(output)), default=None)
+    if report.verdict is Verdict.UNKNOWN and not ratio:
+        ratio = None  # where something was not compared, no difference seen is none measured
     return {
         "verdict": str(report.verdict),
         "headline": report.headline,
         "reason": report.reason,
         "node": (finding.node or "") if finding is not None else "",
         "cause": str(finding.cause or "") if finding is not None else "",
-        "ratio": max((each for output in report.outputs for each in _ratios(output)), default=None),
+        "ratio": ratio,
     }
 
 

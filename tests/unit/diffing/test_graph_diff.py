@@ -338,3 +338,41 @@ def test_a_node_keeps_its_reads_outputs_and_constants():
     assert row.reference[0].reads == ("x",)
     assert row.reference[0].constants == ("MatMul0.w",)
     assert row.reference[0].outputs == (spec("MatMul0.out"),)
+
+
+def test_between_frameworks_a_rounding_of_a_weight_is_no_change():
+    stored = {"w": weight(0)}
+    again = {"w": np.nextafter(stored["w"], np.float32(np.inf))}
+    nodes = [node("m", "MatMul", "x w")]
+    values = [stored, again]
+    read = {"read": lambda side, name: values[side][name]}
+    sides = graph(nodes, stored), graph(nodes, again)
+    assert rows(*sides, one_framework=False, **read) == []
+    (row,) = rows(*sides, **read)
+    assert row.changes[0].detail.startswith("the same up to rounding; 64 of 64 elements differ")
+
+
+def test_what_is_computed_from_a_changed_constant_is_no_change_of_its_own():
+    nodes = [node("e", "Expand", "slope shape"), node("m", "Mul", "x e.out")]
+    sides = [graph(nodes, {"slope": np.float32(slope), "shape": np.int64([1, 8])})
+             for slope in (0.1, 0.2)]  # fmt: skip
+    (row,) = rows(*sides)
+    assert names(row) == (["e"], ["e"])
+
+
+def test_the_same_numbers_in_other_rows_are_a_change_between_frameworks_as_well():
+    stored = {"w": weight(0)}
+    values = [stored, {"w": stored["w"][[1, 0, *range(2, 8)]]}]
+    nodes = [node("m", "MatMul", "x w")]
+    sides = [graph(nodes, each) for each in values]
+    (row,) = rows(*sides, one_framework=False, read=lambda side, name: values[side][name])
+    assert "channels 0 and 1 along axis 0 are swapped" in row.changes[0].detail
+    (row,) = [each for each in all_rows(*sides, one_framework=False) if each.leaves_open]
+    assert row.uncompared == ("w",)
+
+
+def test_a_shape_that_is_stored_here_and_computed_there():
+    fixed = graph([node("r", "Reshape", "x shape")], {"shape": np.int64([8, 1])})
+    computed = graph([node("s", "Shape", "x"), node("r", "Reshape", "x s.out")])
+    (row,) = [each for each in rows(fixed, computed) if each.changes]
+    assert ("[8, 1] (int64)", "computed") in [(c.reference, c.candidate) for c in row.changes]

@@ -18,10 +18,10 @@ def _lines(svg):
 
 def test_a_larger_error_stands_higher_and_a_later_node_further_right(profile):
     (svg, lines) = (found := profile_drawing(profile.graphs[1], set())), _lines(found)
-    translation = lines["#e8590c"]
+    translation = lines["#d6336c"]
     assert translation[0][0] < translation[1][0]
     assert translation[0][1] > translation[1][1] > TOP - 1
-    assert len(lines["#1c7ed6"]) == 2, "a node without a measure has no point"
+    assert len(lines["#b7791f"]) == 2, "a node without a measure has no point"
     assert "3 nodes in topological order" in svg
 
 
@@ -31,7 +31,7 @@ def test_only_the_faulty_node_is_marked(profile):
     marked = profile_drawing(graph, {"norm_3"})
     assert marked.count(">norm_3<") == 1
     place = float(re.search(r'<line x1="([\d.]+)"[^>]*stroke="#e03131"', marked)[1])
-    assert abs(place - _lines(marked)["#e8590c"][1][0]) < 1
+    assert abs(place - _lines(marked)["#d6336c"][1][0]) < 1
 
 
 def test_a_graph_without_measures_is_not_drawn(profile):
@@ -51,7 +51,7 @@ def test_ten_thousand_nodes_make_no_larger_drawing_than_the_pixels(profile):
     )  # fmt: skip
     svg = profile_drawing(graph, {"5000"})
     assert len(svg) < 60_000
-    points = _lines(svg)["#1c7ed6"]
+    points = _lines(svg)["#b7791f"]
     assert len(points) <= WIDTH
     assert min(y for _, y in points) == TOP, "the largest value of a pixel is drawn"
     assert max(y for _, y in points) < HEIGHT
@@ -62,3 +62,12 @@ def test_one_node_is_a_point(profile):
         profile.graphs[0], nodes=("only",), execution=(1e-7,), budget=(None,), translation=()
     )
     assert "<circle" in profile_drawing(graph, set())
+
+
+def test_each_side_has_the_hue_that_it_has_on_the_page(profile):
+    for place, role in enumerate(("reference", "candidate")):
+        graph = replace(profile.graphs[1], role=role)
+        svg = profile_drawing(graph, set())
+        assert ("#3b82c4", "#b7791f")[place] in svg
+        assert ("#3b82c4", "#b7791f")[1 - place] not in svg
+        assert f"{role} run against its graph in float64" in svg

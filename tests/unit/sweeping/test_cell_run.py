@@ -1,10 +1,12 @@
 """What a cell's process left becomes its result."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from isomorph.core.divergence import Verdict
 from isomorph.core.sweep import CellStatus, Verb
 from isomorph.sweeping.cell_process import Ended
 from isomorph.sweeping.cell_run import answer, report_words
@@ -60,3 +62,16 @@ def test_the_report_is_not_the_model(tmp_path):
     assert report_words(tmp_path, Verb.CHECK)[1].startswith("--output=")
     assert report_words(tmp_path, Verb.FIX)[1].startswith("--report=")
     assert report_words(tmp_path, Verb.CONVERT)[1].startswith("--report=")
+
+
+@pytest.mark.parametrize(("verdict", "ratio"), [("equivalent", 0.0), ("unknown", None)])
+def test_no_difference_seen_is_an_error_of_zero_only_with_a_verdict(
+    tmp_path, report, verdict, ratio
+):
+    output = next(each for each in report.outputs if each.execution_candidate is not None)
+    term = output.execution_candidate
+    term = replace(term, budget=replace(term.budget, ratio=0.0))
+    output = replace(output, rounding=None, intended_loss=None, execution_candidate=term)
+    changed = replace(report, verdict=Verdict(verdict), findings=(), outputs=(output,))
+    changed.save(tmp_path / "r.json")
+    assert answer(Verb.CHECK, ended(0), tmp_path / "r.json")["ratio"] == ratio

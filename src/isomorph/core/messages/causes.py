@@ -120,7 +120,7 @@ CAUSES: Mapping[str, str] = {
     "quantization.packing": "the numbers of each byte are in the opposite order",
     "quantization.group_axis": "the scales of the groups lie along the other axis",
     "quantization.other_axis": "the scales lie along another axis",
-    "quantization.signedness": "signed numbers are read as unsigned ones or the reverse",
+    "quantization.signs": "signed numbers are read as unsigned ones or the reverse",
     "quantization.some_scales": "{wrong} of {count} scales {verb} {size} times the right one",
     "quantization.zero_points": "every zero point is off by {shift}",
     "quantization.scales": "every scale is {factor:.3g} times the right one",

@@ -88,6 +88,10 @@ FINDINGS: Mapping[str, str] = {
     "NOT_FINITE.narrow": "{op} {node!r} makes numbers up to {largest:.3g}, and float16 ends at "
     "{limit:.0f}: they become infinite. In float64 the graphs agree",
     "NOT_FINITE_AS_MEANT.first": "{kinds} first appears at {place}, in its float64 value as well",
+    "NOT_FINITE_AS_MEANT.output": "output {output!r} is NaN or infinite everywhere, in its float64 "
+    "value as well",
+    "NOT_FINITE_AS_MEANT.inputs": "give inputs on which it stays finite: isomorph check {models} "
+    "--inputs FILE.npz",
     "PRECISION_LOST.first": "{place} is the first that differs from float64 by more than rounding "
     "explains",
     "NONDETERMINISM.runs": "two runs of the {role} on the same inputs differ at {outputs}",
