@@ -73,6 +73,13 @@ class Table:
         offset = self._buffer.number("H", self._layout + entry)
         return self.place + offset if offset else None
 
+    def place_of(self, field: int) -> int:
+        """The place of a field that must be there."""
+        place = self.where(field)
+        if place is None:
+            raise DamagedFlatbufferError(f"field {field} of a table is left out")
+        return place
+
     def integer(self, field: int, form: str = "i", default: int = 0) -> int:
         """A number by its struct letter."""
         place = self.where(field)
