@@ -17,6 +17,7 @@ from isomorph.checking.compare import (
     comparison_terms,
     declared_order,
     study_loss,
+    with_doubtful_losses,
     with_channels,
 )
 from isomorph.checking.dataset import PairOnSamples, TestSetResult, judge_test_set
@@ -262,6 +263,8 @@ class _PairCheck:
                 )
             log.add(loss.outcome)
             comparison = loss.comparison or comparison
+        elif log.options.quick:
+            comparison = with_doubtful_losses(comparison, terms)
         add_comparison(log, comparison, earlier.outputs)
         if log.options.look_into_loss and not earlier.run_loss.findings:
             names = [pair.candidate for pair in earlier.outputs]
