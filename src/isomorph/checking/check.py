@@ -17,8 +17,8 @@ from isomorph.checking.compare import (
     comparison_terms,
     declared_order,
     study_loss,
-    with_doubtful_losses,
     with_channels,
+    with_doubtful_losses,
 )
 from isomorph.checking.dataset import PairOnSamples, TestSetResult, judge_test_set
 from isomorph.checking.evaluate import (
