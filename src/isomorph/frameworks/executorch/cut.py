@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from isomorph.frameworks.executorch.file_layout import IDENTIFIER, FileLayout, Region
-from isomorph.frameworks.executorch.flatbuffer import Table
-from isomorph.frameworks.executorch.flatbuffer_writer import ALIGNMENT, append, pad, point
 from isomorph.frameworks.executorch.plan_values import NUMBERS, Kind
 from isomorph.frameworks.executorch.program import DTYPES, PteNode, PteProgram
 from isomorph.frameworks.executorch.xnnpack_cut import node_alone
 from isomorph.frameworks.executorch.xnnpack_graph import BACKEND
 from isomorph.oracle.dtypes import numpy_dtype
+from isomorph.store.flatbuffer import Table
+from isomorph.store.flatbuffer_writer import ALIGNMENT, append, pad, point
 
 _PAGE = 4096
 """Where segments begin, as a writer of programs places them."""

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Sequence
 from typing import TypeVar
 
-from isomorph.frameworks.executorch.flatbuffer import Buffer, DamagedFlatbufferError, Table
+from isomorph.store.flatbuffer import Buffer, DamagedFlatbufferError, Table
 
 IDENTIFIER = b"ET12"
 _EXTENDED = b"eh00"

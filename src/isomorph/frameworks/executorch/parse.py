@@ -12,7 +12,6 @@ from typing import Any
 
 from isomorph.core.errors import UnreadableModelError
 from isomorph.frameworks.executorch.file_layout import FileLayout
-from isomorph.frameworks.executorch.flatbuffer import DamagedFlatbufferError, Table
 from isomorph.frameworks.executorch.op_names import TENSORS, row_of
 from isomorph.frameworks.executorch.plan_values import (
     LISTS,
@@ -24,6 +23,7 @@ from isomorph.frameworks.executorch.plan_values import (
 )
 from isomorph.frameworks.executorch.program import PteNode, PteTensor, Slot
 from isomorph.frameworks.executorch.xnnpack_graph import BACKEND, Boundary, opened_delegate
+from isomorph.store.flatbuffer import DamagedFlatbufferError, Table
 
 _KERNEL, _DELEGATE, _MOVE, _JUMP, _FREE = range(1, 6)
 

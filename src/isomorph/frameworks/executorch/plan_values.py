@@ -9,9 +9,9 @@ from typing import Any
 
 from isomorph.core.errors import UnreadableModelError
 from isomorph.frameworks.executorch.file_layout import FileLayout
-from isomorph.frameworks.executorch.flatbuffer import DamagedFlatbufferError, Table
 from isomorph.frameworks.executorch.program import DTYPES, PteTensor
 from isomorph.oracle.dtypes import numpy_dtype
+from isomorph.store.flatbuffer import DamagedFlatbufferError, Table
 
 MAX_ELEMENTS = 1 << 59
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from isomorph.frameworks.executorch.file_layout import FileLayout, Region
-from isomorph.frameworks.executorch.flatbuffer import Table
-from isomorph.frameworks.executorch.flatbuffer_writer import ALIGNMENT, append, pad, point
 from isomorph.frameworks.executorch.program import PteNode
 from isomorph.frameworks.executorch.xnnpack_graph import graph_parts, tensor_of, with_parts
 from isomorph.frameworks.executorch.xnnpack_names import NODES
+from isomorph.store.flatbuffer import Table
+from isomorph.store.flatbuffer_writer import ALIGNMENT, append, pad, point
 
 _INPUT, _OUTPUT = 1, 2
 """Flags of values that the caller of a graph holds."""

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from isomorph.frameworks.executorch.file_layout import FileLayout, Region
-from isomorph.frameworks.executorch.flatbuffer import DamagedFlatbufferError, Table
 from isomorph.frameworks.executorch.program import PteGrid, PteNode, PteTensor
 from isomorph.frameworks.executorch.xnnpack_names import NODES
 from isomorph.oracle.dtypes import numpy_dtype
+from isomorph.store.flatbuffer import DamagedFlatbufferError, Table
 
 BACKEND = "XnnpackBackend"
 _MAGIC = b"XH00"

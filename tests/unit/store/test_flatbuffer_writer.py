@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from isomorph.frameworks.executorch.flatbuffer import Buffer, Table
-from isomorph.frameworks.executorch.flatbuffer_writer import ALIGNMENT, append, pad, point
+from isomorph.store.flatbuffer import Buffer, Table
+from isomorph.store.flatbuffer_writer import ALIGNMENT, append, pad, point
 
 
 def written(value):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import struct
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.oracle.noise import Array
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
 
 _SPENT_PER_BYTE = 8
 """Elements that are read for each byte of a buffer. A writer stores few of them twice, so more
