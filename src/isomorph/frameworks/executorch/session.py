@@ -166,7 +166,7 @@ class ExecutorchSession:
         if node.native_op in _MOVED:
             return [_moved(node, values[node.inputs[0]], program.tensors[node.outputs[0]].shape)]
         read = {name: value for name, value in values.items() if cutter.is_entered(node, name)}
-        numbers = {name: v.item() for name, v in read.items() if cutter.is_number(name)}
+        numbers = {n: np.asarray(v).item() for n, v in read.items() if cutter.is_number(n)}
         fed = [name for name in read if name not in numbers]
         key = (node.name, tuple(numbers.items()))
         write = partial(cutter.node, node, fed, numbers)
