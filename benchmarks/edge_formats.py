@@ -171,7 +171,7 @@ def _judged(
         translation_only=True,
     )  # fmt: skip
     errors = [part.distance.max_abs or 0.0 for each in report.outputs
-              if (part := each.observed or each.translation) is not None]  # fmt: skip
+              if (part := each.observed or each.translation or each.intended_loss)]  # fmt: skip
     ratios = [
         part.budget.ratio or 0.0
         for each in report.outputs
