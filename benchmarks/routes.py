@@ -1,12 +1,14 @@
-"""Which way from which format to which, in which width, works: six small models, and real ones.
+"""Which way from which format to which, in which width, works: eight small models, and real ones.
 
-Everything is really converted, hop by hop, and each result is held against the first model. The
+Everything is really converted, hop by hop, and each result is compared with the first model. The
 figures go to benchmarks/results/routes.json, the table of all models together to docs/routes.md.
-Every row takes the place of the one that was there as soon as it is measured; others stay.
+Every row takes the place of the one that was there as soon as it is measured; others stay, those
+too that only the page has.
 
-    python benchmarks/routes.py            # the six small models, every route
+    python benchmarks/routes.py            # the eight small models, every route
     python benchmarks/routes.py --real     # published models too, each kind until one is proven
     python benchmarks/routes.py --only cnn --width float16 int8
+    python benchmarks/routes.py --last pytorch_to_executorch openvino_to_int8
     python benchmarks/routes.py --brief    # one small model as it is; the page stays
 """
 
@@ -18,7 +20,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
@@ -27,6 +29,7 @@ from typing import Any
 
 from measuring.tables import RESULTS, write_json
 
+from isomorph import registry
 from isomorph.api.environment import open_loader
 from isomorph.checking.config import CheckConfig
 from isomorph.conversion.all_routes import RouteResult, try_all_routes
@@ -40,8 +43,11 @@ from isomorph.store.input_files import write_arrays
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "routes.md"
 MAKER = Path(__file__).parent / "networks" / "to_convert.py"
-WIDTHS = (AS_IS, "float16", "dynamic", "int8", "int16x8")
-SMALL = ("cnn.pt2", "lstm.pt2", "encoder.pt2", "cnn.keras", "gru.keras", "dense.onnx")
+WIDTHS = (AS_IS, "float16", "dynamic", "palettized", "int8", "int16x8")
+SMALL = ("cnn.pt2", "lstm.pt2", "encoder.pt2", "cnn.keras", "gru.keras", "dense.onnx",
+         "cnn.jax", "scan.jax")  # fmt: skip
+NAMED = ("onnx_opset", "onnx_slim", "pytorch_to_executorch_portable")
+"""Converters that are used only where they are named."""
 REAL = (
     ("basic-pitch", "basic_pitch/saved_models/icassp_2022/nmp.onnx"),
     ("basic-pitch", "basic_pitch/saved_models/icassp_2022/nmp/saved_model.pb"),
@@ -49,7 +55,7 @@ REAL = (
     ("fer", "fer/data/emotion_model.hdf5"),
     ("fer", "fer/data/emotion_model_quantized.tflite"),
 )
-_BELOW = "below_rounding"
+_BELOW, _LINE = "below_rounding", "line"
 LONGEST = 200
 """Characters of a reason."""
 
@@ -62,11 +68,16 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=None, metavar="NAME", help="these models")
     parser.add_argument("--width", nargs="*", default=None, metavar="WIDTH",
                         help="these widths; 'as-it-is' narrows nothing")  # fmt: skip
+    parser.add_argument(
+        "--last", nargs="*", default=(), metavar="CONVERTER",
+        help="to each target the first proven route that ends with one of these",
+    )  # fmt: skip
     parser.add_argument("--brief", action="store_true",
                         help=f"every route of {BRIEF_MODEL} as it is; the page stays")  # fmt: skip
     given = parser.parse_args()
     if given.brief:
         given.only, given.width = [BRIEF_MODEL], ["as-it-is"]
+    last: Sequence[str] = given.last
     kept = Kept("routes_brief", None) if given.brief else Kept("routes", PAGE)
     widths = [w for w in WIDTHS if given.width is None or (w or "as-it-is") in given.width]
     with TemporaryDirectory(prefix="isomorph-routes-") as name:
@@ -76,13 +87,15 @@ def main() -> None:
         for model in SMALL:
             if _wanted(model, given.only):
                 _surveyed(
-                    kept, folder / model, folder / f"{model} samples", model, widths, every=True
-                )
+                    kept, folder / model, folder / f"{model} samples", model, widths, last,
+                    every=True,
+                )  # fmt: skip
         for package, path in REAL if given.real else ():
             found = _carried(package, path)
             if found is not None and _wanted(path, given.only):
                 samples = _made_up(found, folder / f"samples of {_label(package, found)}")
-                _surveyed(kept, found, samples, _label(package, found), widths, every=False)
+                label = _label(package, found)
+                _surveyed(kept, found, samples, label, widths, last, every=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +107,7 @@ class Kept:
 
     def keep(self, row: dict[str, Any]) -> None:
         """The row in the place of the one that was there, in the figures and on the page."""
-        path = RESULTS / f"{self.name}.json"
-        rows = json.loads(path.read_text(encoding="utf-8"))["routes"] if path.is_file() else []
+        rows = self._rows()
         places = {_key(each): place for place, each in enumerate(rows)}
         if _key(row) in places:
             rows[places[_key(row)]] = row
@@ -108,9 +120,36 @@ class Kept:
         if self.page is not None:
             self.page.write_text(_page(rows), encoding="utf-8")
 
+    def _rows(self) -> list[dict[str, Any]]:
+        """The figures, and what the page has from runs whose figures are not here."""
+        path = RESULTS / f"{self.name}.json"
+        rows = json.loads(path.read_text(encoding="utf-8"))["routes"] if path.is_file() else []
+        known = {_key(row) for row in rows}
+        written = self.page.read_text(encoding="utf-8") if self.page is not None else ""
+        return rows + [row for row in _read_rows(written) if _key(row) not in known]
+
 
 def _key(row: dict[str, Any]) -> tuple[Any, ...]:
     return row["model"], tuple(row.get("converters", (row["route"],))), row["width"]
+
+
+def _read_rows(page: str) -> Iterator[dict[str, Any]]:
+    """The rows of a page, to be written as they are."""
+    model = ""
+    known = set(registry.names("converters"))
+    for line in page.splitlines():
+        if line.startswith("## "):
+            model = line.removeprefix("## ")
+        elif model and line.startswith("| ") and not line.startswith(("| route |", "| --- |")):
+            route, width, *_ = (cell.strip() for cell in line.strip("|").split("|"))
+            steps = route.split(" → ")
+            made = {"converters": steps} if set(steps) <= known else {}
+            yield {
+                "model": model,
+                "route": route,
+                "width": AS_IS if width == "as it is" else width,
+                _LINE: line,
+            } | made
 
 
 def _label(package: str, path: Path) -> str:
@@ -143,8 +182,8 @@ def _made_up(source: Path, folder: Path) -> Path:
 
 
 def _surveyed(
-    kept: Kept, source: Path, samples: Path | None, label: str, widths: Sequence[str], *,
-    every: bool,
+    kept: Kept, source: Path, samples: Path | None, label: str, widths: Sequence[str],
+    last: Sequence[str], *, every: bool,
 ) -> None:  # fmt: skip
     """The routes of one model; integers only where there are samples to calibrate on."""
     data = data_set(samples) if samples is not None and samples.is_dir() else None
@@ -152,13 +191,16 @@ def _surveyed(
     try:
         with open_loader() as opener:
             if AS_IS in widths:
-                _keep_impossible(kept, label, opener.load(str(source)).framework)
+                targets = {registry.converter(name).target for name in last} or set(formats())
+                _keep_impossible(kept, label, opener.load(str(source)).framework, targets)
             for width in widths:
                 integers = width in {"int8", "int16x8"}
                 if integers and data is None:
                     continue
-                options = CheckConfig(data=data if integers else None, locate=False)
-                named = () if width != AS_IS else ("onnx_opset", "onnx_slim")
+                options = CheckConfig(
+                    data=data if integers else None, locate=False, translation_only=True
+                )
+                named = () if width != AS_IS else NAMED
                 trips = try_all_routes(
                     str(source),
                     opener,
@@ -166,8 +208,9 @@ def _surveyed(
                     options,
                     widths=(width,),
                     named=named,
-                    best=not every or width != AS_IS,
+                    best=not every or bool(last) or width != AS_IS,
                     particular={"onnx_opset": {"opset": "21"}},
+                    last=last,
                 )
                 started = time.monotonic()
                 for trip in trips:
@@ -182,9 +225,9 @@ def _surveyed(
         converter_worker.close()
 
 
-def _keep_impossible(kept: Kept, model: str, framework: str) -> None:
-    """The formats that no converter leads to."""
-    for target in formats():
+def _keep_impossible(kept: Kept, model: str, framework: str, targets: Collection[str]) -> None:
+    """The formats among ``targets`` that no converter leads to."""
+    for target in sorted(targets):
         try:
             assert target == framework or routes(framework, target)
         except UsageError as error:
@@ -198,7 +241,8 @@ def _row(model: str, trip: RouteResult) -> dict[str, Any]:
     whole = len(trip.hops) == len(trip.route.steps)
     translation = observed = None
     if report is not None and whole:
-        parts = [each.translation for each in report.outputs if each.translation is not None]
+        compared = [each.translation or each.intended_loss for each in report.outputs]
+        parts = [part for part in compared if part is not None]
         translation = max((part.distance.max_abs or 0.0 for part in parts), default=None)
         seen = [each.observed for each in report.outputs if each.observed is not None]
         observed = max((part.distance.max_abs or 0.0 for part in seen), default=None)
@@ -251,7 +295,7 @@ def _page(rows: list[dict[str, Any]]) -> str:
     lines = [
         "# Routes",
         "",
-        "Each row was converted, loaded and held against the first model:",
+        "Each row was converted, loaded and compared with the first model:",
         "`python benchmarks/routes.py --real` makes this page.",
         "",
         "*Translation* is the largest difference between the two float64 oracles,",
@@ -259,6 +303,7 @@ def _page(rows: list[dict[str, Any]]) -> str:
         "A route ends where it first fails; the cause is the converter's own, shortened.",
         "Small models go every route; published ones, and narrower widths, until one is proven.",
         "Published models are calibrated and checked on made-up samples.",
+        "Core ML runs on macOS alone: its rows are about the translation.",
         "",
     ]
     for model in dict.fromkeys(row["model"] for row in rows):
@@ -270,6 +315,8 @@ def _page(rows: list[dict[str, Any]]) -> str:
 
 
 def _cells(row: dict[str, Any]) -> str:
+    if _LINE in row:
+        return str(row[_LINE])
     notes = [f"workaround: {', '.join(row['workarounds'])}"] if row.get("workarounds") else []
     notes += ["they differ by less than the first model's rounding"] if row.get(_BELOW) else []
     note = row["reason"] or "; ".join(notes)

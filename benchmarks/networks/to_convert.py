@@ -1,4 +1,4 @@
-"""Six small models of three formats, and samples for each; run as a script, into a folder."""
+"""Eight small models of four formats, and samples for each; run as a script, into a folder."""
 
 from __future__ import annotations
 
@@ -99,10 +99,46 @@ def onnx_model(folder: Path) -> None:
     onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=9), folder / "dense.onnx")
 
 
+def jax_functions(folder: Path) -> None:
+    import jax
+    from jax import lax
+
+    draw = np.random.default_rng(0)
+
+    def weights(*shape: int) -> np.ndarray:
+        return (draw.standard_normal(shape) / np.sqrt(np.prod(shape[:-1]))).astype(np.float32)
+
+    first, second, head = weights(3, 3, 3, 8), weights(3, 3, 8, 16), weights(16, 5)
+    taken, kept, last = weights(6, 12), weights(12, 12), weights(12, 4)
+
+    def cnn(x):
+        for kernel, stride in ((first, 1), (second, 2)):
+            x = lax.conv_general_dilated(
+                x, kernel, (stride, stride), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+            )
+            x = jax.nn.relu(x)
+        return x.mean((1, 2)) @ head
+
+    def scan(x):
+        def step(state, row):
+            state = jax.numpy.tanh(row @ taken + state @ kept)
+            return state, None
+
+        state, _ = lax.scan(step, jax.numpy.zeros((x.shape[0], 12)), x.transpose(1, 0, 2))
+        return state @ last
+
+    for name, function, shape in (("cnn", cnn, (1, 16, 16, 3)), ("scan", scan, (1, 7, 6))):
+        exported = jax.export.export(jax.jit(function), platforms=("cpu",))(
+            jax.ShapeDtypeStruct(shape, "float32")
+        )
+        (folder / f"{name}.jax").write_bytes(exported.serialize())
+
+
 def samples(folder: Path) -> None:
     draw = np.random.default_rng(1)
     shapes = {f"{name}.pt2": shape for name, shape in SHAPES.items()}
     shapes |= {"cnn.keras": (1, 16, 16, 3), "gru.keras": (1, 7, 6), "dense.onnx": (4, 64)}
+    shapes |= {"cnn.jax": (1, 16, 16, 3), "scan.jax": (1, 7, 6)}
     for model, shape in shapes.items():
         place = folder / f"{model} samples"
         place.mkdir()
@@ -116,4 +152,5 @@ if __name__ == "__main__":
     torch_models(target)
     keras_models(target)
     onnx_model(target)
+    jax_functions(target)
     samples(target)

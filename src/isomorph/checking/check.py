@@ -18,6 +18,7 @@ from isomorph.checking.compare import (
     declared_order,
     study_loss,
     with_channels,
+    with_doubtful_losses,
 )
 from isomorph.checking.dataset import PairOnSamples, TestSetResult, judge_test_set
 from isomorph.checking.evaluate import (
@@ -279,6 +280,8 @@ class _PairCheck:
                 )
             log.add(loss.outcome)
             comparison = loss.comparison or comparison
+        elif log.options.quick:
+            comparison = with_doubtful_losses(comparison, terms)
         add_comparison(log, comparison, earlier.outputs)
         if shows_no_number(comparison.divergences):
             earlier = replace(earlier, not_finite=sides[0])

@@ -176,6 +176,17 @@ def study_loss(
     return replace(result, comparison=judged, hidden=located if _divergent(judged) else None)
 
 
+def with_doubtful_losses(comparison: Comparison, terms: Terms) -> Comparison:
+    """Losses whose size does not decide are unknown where no node is looked at."""
+    divergences = tuple(
+        replace(each, verdict=Verdict.UNKNOWN, reason=message("UNKNOWN.loss_in_doubt"))
+        if doubtful(each, terms.false_alarm)
+        else each
+        for each in comparison.divergences
+    )
+    return replace(comparison, divergences=divergences)
+
+
 def _lossy(comparison: Comparison, lost: Callable[[Divergence], bool]) -> bool:
     """Whether there is a loss, and nothing is called wrong for another reason than its size."""
     verdicts = [each.verdict for each in comparison.divergences]

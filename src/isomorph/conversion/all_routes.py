@@ -41,11 +41,13 @@ def try_all_routes(
     named: Sequence[str] = (),
     best: bool = False,
     particular: Mapping[str, Mapping[str, str]] | None = None,
+    last: Sequence[str] = (),
 ) -> Iterator[RouteResult]:
     """Try every route to every format and width; with ``best``, until one of a target is proven.
 
     What two routes have in common is made once. ``named`` are converters that are used only
-    where they are named, ``particular`` options for single converters.
+    where they are named, ``particular`` options for single converters. ``last`` are the converters
+    with which a route may end, if not all may.
     """
     first = loader.open("reference", source)
     runner = RouteRunner(
@@ -58,6 +60,8 @@ def try_all_routes(
     )
     for found in _planned(first.model.framework, widths, named):
         for route in found:
+            if last and route.steps[-1].converter not in last:
+                continue
             hops = tuple(stop.made for stop in runner.follow(route))
             result = RouteResult(route=route, hops=hops)
             yield result

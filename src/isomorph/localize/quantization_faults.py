@@ -80,6 +80,8 @@ def _has_match(matcher: ValueMatcher, fault: Fault) -> bool:
     A few elements may differ by more than the draws show; then the search takes a tensor for wrong
     that has a match. But where an operator was lost, its input has a match and its output has none.
     Where an activation is built into a layer, what it reads has none, and its own result has.
+    Among layers of one size, the search may put the result of the next one in a tensor's place: the
+    activation behind it is then that of the next one, which the reference has.
     """
     ref, cand = matcher.reference, matcher.candidate
     size = cand.prints[fault.tensor].elements
@@ -93,11 +95,20 @@ def _has_match(matcher: ValueMatcher, fault: Fault) -> bool:
     ]
     if not ref.topology.below([fault.counterpart]).isdisjoint(found):
         return True
-    return bool(found) and any(
-        _equal_within_noise(matcher, fault.counterpart, name)
+    others = [
+        name
         for name in cand.values
         if cand.prints[name].elements == size
         and (name != fault.tensor or fault.counterpart in found)
+    ]
+    if not found or not others:
+        return False
+    right = ref.values[fault.counterpart]
+    nearest = min(others, key=lambda name: _rms(right, cand.values[name]))
+    return any(_equal_within_noise(matcher, fault.counterpart, name) for name in others) or (
+        _equal_within_noise(
+            matcher, fault.counterpart, nearest, cand.drawn(nearest, MANY_DRAWS).rms
+        )
     )
 
 

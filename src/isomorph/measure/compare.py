@@ -16,6 +16,7 @@ from isomorph.measure.comparand import Comparand
 from isomorph.measure.draws_needed import (
     allowance_settled,
     beyond_doubt,
+    doubtful,
     may_settle,
     out_of_reach,
     settled_but_for_translation,
@@ -205,6 +206,10 @@ def _judge_pair(
     sharper = [False]
     if accepted and widened_by_few_draws(judged[0], terms.false_alarm):
         sharper = [side.draw_more(MANY_DRAWS) for side in sides]
+    elif doubtful(judged[0], terms.false_alarm):
+        # Normalization enlarges what a few draws do to a token and others hardly touch: then ten
+        # of them show half of the loss that a width intends.
+        sharper = [candidate.draw_more(MANY_DRAWS)]
     elif values_in_doubt(judged[0]) or not (accepted or smooth):
         sharper = [side.draw_wider() for side in sides]
     return _judge_once(reference, candidate, left, right, terms) if any(sharper) else judged

@@ -1,5 +1,6 @@
 """What one compared sample adds to a check: orders, pairings, shapes, and verdicts."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -12,6 +13,7 @@ from isomorph.checking.compare import (
     single_model_reasons,
     study_loss,
     with_channels,
+    with_doubtful_losses,
 )
 from isomorph.checking.config import CheckConfig
 from isomorph.core.coverage import InputKind
@@ -172,3 +174,12 @@ def test_nodes_that_cannot_be_looked_at_are_reported(nodes):
     (skipped,) = found.outcome.skipped
     assert skipped.what == "the search for nodes that lose too much"
     assert found.comparison.divergences[0].verdict is Verdict.DEGRADED
+
+
+@pytest.mark.parametrize(("ratio", "verdict"), [(1.1, "unknown"), (1e6, "divergent")])
+def test_a_loss_whose_size_does_not_decide_is_unknown_where_no_node_is_looked_at(ratio, verdict):
+    budget = Budget(derivation="", ratio=ratio, draws=10, freedom=20.0)
+    loss = replace(TERM, budget=budget)
+    comparison = compared(judged("divergent", intended_loss=loss, execution_candidate=TERM))
+    (found,) = with_doubtful_losses(comparison, TERMS).divergences
+    assert found.verdict is Verdict(verdict)

@@ -69,6 +69,8 @@ VERDICTS: Mapping[str, str] = {
     "UNKNOWN.run_missing": "a run is missing",
     "UNKNOWN.recording": "a run or its rounding budget is missing",
     "UNKNOWN.no_loss_budget": "the expected loss of the lower precision could not be derived",
+    "UNKNOWN.loss_in_doubt": "the loss is beyond what the lower precision explains, by less than "
+    "draws of noise can tell; a check without --quick judges it by its nodes",
     "UNKNOWN.rounding_dominates": "rounding may change this output by more than its own size",
     "UNKNOWN.reference_off": "the reference's own run differs from its graph by more than "
     "rounding explains",

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.core.errors import UnreadableModelError, listed
 from isomorph.core.ops import MOVES_DATA
 from isomorph.frameworks.coreml.lowering import LoweredGraph, LoweredNode, lowered
 from isomorph.kernels import registry
@@ -21,6 +20,7 @@ from isomorph.oracle.named_graph import NamedGraph
 from isomorph.oracle.plan import constant_tensors
 from isomorph.oracle.rounding_rules import is_inexact_number
 from isomorph.oracle.step import Scope, Step, as_results
+from isomorph.oracle.unsupported import refuse_undefined
 from isomorph.oracle.value import EvalValue, lifted
 from isomorph.oracle.weights import WeightCache
 
@@ -123,15 +123,12 @@ class MilGraph(NamedGraph):
         registry.load_all()
         missing: dict[str, list[str]] = {}
         steps = tuple(_step(node, missing) for node in graph.nodes)
-        if missing:
-            raise UnreadableModelError(
-                "UNSUPPORTED_OP",
-                "the oracle has no definition of an operator",
-                file=file,
-                where="; ".join(f"{op} at {listed(names)}" for op, names in missing.items()),
-                why="it is none of the operators of MIL that have a kernel here",
-                fix="define it with isomorph.op and --ops, or convert the model without it",
-            )
+        refuse_undefined(
+            missing,
+            file=file,
+            why="it is none of the operators of MIL that have a kernel here",
+            fix="define it with isomorph.op and --ops, or convert the model without it",
+        )
         weights: WeightCache[str] = WeightCache(lambda key: _constant(graph, key))
         super().__init__(
             steps, graph.inputs, graph.outputs, stored=graph.constants, weights=weights

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.core.errors import RuntimeFailedError, message_lines
+from isomorph.core.cutting import outputs_only, unfed_inputs
+from isomorph.core.errors import RuntimeFailedError, UsageError, message_lines
 from isomorph.core.last_node import leave
 from isomorph.core.trace import Capabilities
 from isomorph.oracle.dtypes import numpy_dtype
@@ -42,7 +43,17 @@ class CoremlSession:
 
     def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
         """Predict; results in the types that the program declares."""
-        given = {spec.name: np.asarray(feeds[spec.name]) for spec in self._graph.inputs}
+        if noise is not None:
+            raise UsageError("NO_NOISE", "only an oracle can be disturbed, not Core ML")
+        inputs = [spec.name for spec in self._graph.inputs]
+        outputs = [spec.name for spec in self._graph.outputs]
+        if not set(fetch) <= set(outputs) or not set(feeds) <= set(inputs):
+            raise outputs_only(
+                fetch, outputs, why="Core ML runs a model whole", fix="fetch tensors of its oracle"
+            )
+        if missing := [name for name in inputs if name not in feeds]:
+            raise unfed_inputs(missing, fetch[0], file=self._described.location)
+        given = {name: np.asarray(feeds[name]) for name in inputs}
         leave("the whole model")
         try:
             found = self._model.predict(given)

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Sequence
 from typing import TypeVar
 
-from isomorph.frameworks.executorch.flatbuffer import Buffer, DamagedFlatbufferError, Table
+from isomorph.store.flatbuffer import Buffer, DamagedFlatbufferError, Table
 
 IDENTIFIER = b"ET12"
 _EXTENDED = b"eh00"
@@ -19,12 +19,15 @@ Region = tuple[int, int]
 
 
 class FileLayout:
-    """The root table of a file, and the regions of its constants, delegates and named data."""
+    """The root table of a file, and the regions of its constants, delegates and named data.
+
+    ``end`` is where its flatbuffer ends, ``base`` where its segments begin.
+    """
 
     def __init__(self, data: memoryview) -> None:
         self.data = data
-        self._base = len(data)
-        end = len(data)
+        self.base = len(data)
+        self.end = len(data)
         if data[_HEADER_AT : _HEADER_AT + 4] == _EXTENDED and len(data) >= 32:
             _, _, size, base = _HEADER.unpack_from(data, _HEADER_AT)
             if size > len(data) or base > len(data):
@@ -32,8 +35,8 @@ class FileLayout:
                     f"its header states {size} bytes and segments at {base}, "
                     f"and the file has {len(data)}"
                 )
-            end, self._base = size, base or len(data)
-        self.root: Table = Buffer(data[:end]).root()
+            self.end, self.base = size, base or len(data)
+        self.root: Table = Buffer(data[: self.end]).root()
         self.segments = [self._segment(each) for each in self.root.tables(4)]
         self._inline = self.root.tables(2)
         self._constants = self._offsets(self.root.table(5))
@@ -63,8 +66,12 @@ class FileLayout:
             raise DamagedFlatbufferError(f"there is no data of the name {key!r}")
         return _item(self.segments, self._named[key])
 
+    def graph(self, start: int, end: int) -> Table:
+        """The root table of a flatbuffer inside the file, such as the graph of a delegate."""
+        return Buffer(self.data[start:end]).root()
+
     def _segment(self, table: Table) -> Region:
-        return _within((self._base, len(self.data)), table.integer(0, "Q"), table.integer(1, "Q"))
+        return _within((self.base, len(self.data)), table.integer(0, "Q"), table.integer(1, "Q"))
 
     def _stored(self, table: Table) -> Region:
         place = table.start_of(0)

@@ -12,7 +12,6 @@ from typing import Any
 
 from isomorph.core.errors import UnreadableModelError
 from isomorph.frameworks.executorch.file_layout import FileLayout
-from isomorph.frameworks.executorch.flatbuffer import DamagedFlatbufferError, Table
 from isomorph.frameworks.executorch.op_names import TENSORS, row_of
 from isomorph.frameworks.executorch.plan_values import (
     LISTS,
@@ -24,6 +23,7 @@ from isomorph.frameworks.executorch.plan_values import (
 )
 from isomorph.frameworks.executorch.program import PteNode, PteTensor, Slot
 from isomorph.frameworks.executorch.xnnpack_graph import BACKEND, Boundary, opened_delegate
+from isomorph.store.flatbuffer import DamagedFlatbufferError, Table
 
 _KERNEL, _DELEGATE, _MOVE, _JUMP, _FREE = range(1, 6)
 
@@ -39,6 +39,7 @@ class Method:
     delegates: tuple[str, ...]
     places: Mapping[tuple[str, str], Places]
     constants_in: Mapping[int, Any]
+    indices: Mapping[str, int]
 
 
 @dataclass
@@ -56,6 +57,7 @@ class _Reader:
     nodes: list[PteNode] = field(default_factory=list)
     places: dict[tuple[str, str], Places] = field(default_factory=dict)
     delegates: list[str] = field(default_factory=list)
+    indices: dict[str, int] = field(default_factory=dict)
     memory: dict[tuple[int, int, int], str] = field(default_factory=dict)
     """What lies at a place of the memory that was planned ahead."""
 
@@ -85,6 +87,7 @@ class _Reader:
             delegates=tuple(self.delegates),
             places=self.places,
             constants_in=fixed,
+            indices=self.indices,
         )
 
     def _outputs(self, inputs: set[str]) -> Iterable[str]:
@@ -302,7 +305,7 @@ class _Reader:
         else:
             dtype = "float64" if kind == Kind.DOUBLE else "bool" if kind == Kind.BOOL else "int64"
             self._add(word, PteTensor(name=word, dtype=dtype, shape=()))
-        self.names[index] = word
+        self.names[index], self.indices[word] = word, index
         if table is not None and kind == Kind.TENSOR and table.where(6) is not None:
             self.memory[address_of(table)] = word
         return word

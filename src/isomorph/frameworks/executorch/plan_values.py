@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 
 from isomorph.core.errors import UnreadableModelError
 from isomorph.frameworks.executorch.file_layout import FileLayout
-from isomorph.frameworks.executorch.flatbuffer import DamagedFlatbufferError, Table
 from isomorph.frameworks.executorch.program import DTYPES, PteTensor
 from isomorph.oracle.dtypes import numpy_dtype
+from isomorph.store.flatbuffer import DamagedFlatbufferError, Table
 
 MAX_ELEMENTS = 1 << 59
 
@@ -34,7 +34,8 @@ class Kind(IntEnum):
 
 LISTS = (Kind.TENSORS, Kind.OPTIONALS)
 """Lists of tensors."""
-_NUMBERS: dict[int, str] = {Kind.INT: "q", Kind.BOOL: "?", Kind.DOUBLE: "d"}
+NUMBERS: Mapping[int, str] = {Kind.INT: "q", Kind.BOOL: "?", Kind.DOUBLE: "d"}
+"""The struct letters of plain numbers."""
 
 Places = tuple[tuple[str, int], ...]
 """Where the numbers of an attribute lie in the file, with the struct letter of their type."""
@@ -55,11 +56,11 @@ class PlanValues:
     def number(self, index: int) -> Any:  # noqa: ANN401
         """A number that the program states; None for anything else."""
         kind, table = self.value(index)
-        if table is None or kind not in _NUMBERS:
+        if table is None or kind not in NUMBERS:
             return None
         if kind == Kind.DOUBLE:
             return table.real(0)
-        number = table.integer(0, _NUMBERS[kind])
+        number = table.integer(0, NUMBERS[kind])
         return bool(number) if kind == Kind.BOOL else number
 
     def places(self, index: int) -> Places:
@@ -67,12 +68,12 @@ class PlanValues:
         kind, table = self.value(index)
         if table is None:
             return ()
-        if kind in _NUMBERS:
+        if kind in NUMBERS:
             place = table.where(0)
-            return () if place is None else ((_NUMBERS[kind], place),)
+            return () if place is None else ((NUMBERS[kind], place),)
         if kind == Kind.INTS:
             items = table.numbers(0, "i8").tolist()
-            found = [self.places(item) for item in items if self.value(item)[0] in _NUMBERS]
+            found = [self.places(item) for item in items if self.value(item)[0] in NUMBERS]
             found += [()] * (len(items) - len(found))
             return tuple(each[0] for each in found) if all(found) else ()
         return ()

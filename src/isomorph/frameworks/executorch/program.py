@@ -100,7 +100,7 @@ class PteProgram:
 
     ``places`` are where the numbers of attributes lie in the file, by node and attribute, with the
     struct letters of their types: a patch writes there. ``given`` are inputs that are plain
-    numbers, by place.
+    numbers, by place. ``indices`` are the values of the plan that hold tensors, by their names.
     """
 
     data: Any
@@ -116,6 +116,7 @@ class PteProgram:
     notes: tuple[str, ...] = ()
     places: Mapping[tuple[str, str], tuple[tuple[str, int], ...]] = field(default_factory=dict)
     given: Mapping[int, Any] = field(default_factory=dict)
+    indices: Mapping[str, int] = field(default_factory=dict)
     path: Path | None = None
 
 

@@ -85,6 +85,7 @@ def parsed(data: Any, *, file: str, path: Path | None = None) -> PteProgram:  # 
         delegates=method.delegates,
         places=method.places,
         given=method.constants_in,
+        indices=method.indices,
         path=path,
     )
 

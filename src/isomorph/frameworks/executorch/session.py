@@ -1,83 +1,192 @@
-"""One program in ExecuTorch's runtime, from its inputs to its outputs."""
+"""One program in ExecuTorch's runtime: the whole as deployed, or node by node.
+
+A node that is looked at is cut out of the file and loaded as a program of its own, so every tensor
+can be fed and fetched, those inside an XNNPACK delegate too. ExecuTorch's own record of a run
+(ETDump) holds the results of instructions alone, to which a delegate is one.
+"""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from executorch.extension.pybindings import _C
 
-from isomorph.core.cutting import unfed_inputs
+from isomorph.core.cutting import unfed_inputs, unknown_tensor, walk_back
 from isomorph.core.errors import RuntimeFailedError, UnreadableModelError, UsageError
+from isomorph.core.patch import Patch, SetConstant
 from isomorph.core.trace import Capabilities, Environment, Noise
-from isomorph.oracle.dtypes import numpy_dtype
+from isomorph.frameworks.executorch.cut import Cutter
+from isomorph.frameworks.executorch.edit import patched
+from isomorph.frameworks.executorch.method import LoadedMethod, argument
+from isomorph.frameworks.executorch.read import parsed
+from isomorph.store.dtypes import same_bits
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model
     from isomorph.core.trace import Array, Arrays
-    from isomorph.frameworks.executorch.program import PteProgram
+    from isomorph.frameworks.executorch.program import PteNode, PteProgram
+
+_MOVED = frozenset({"executorch.view", "executorch.output", "executorch.move",
+                    "xnnpack.Boundary", "xnnpack.Layout"})  # fmt: skip
+"""Nodes of the description for which the program has no kernel: they name memory anew."""
+_KEPT = 64
+"""Nodes that stay loaded: whoever looks at one comes back to it."""
 
 
 class ExecutorchSession:
-    """One loaded method. A run goes from inputs to outputs; the oracle shows what lies between."""
-
-    capabilities = Capabilities(fetch="outputs", feed="inputs")
+    """A loaded program, and single nodes of it once they are asked for."""
 
     def __init__(
         self, model: Model, environment: Environment, settings: Mapping[str, str], threads: int
     ) -> None:
         self._program: PteProgram = model.native
         self._file = model.location
-        self._data = bytes(self._program.data)  # the runtime reads it where it lies
         _C._unsafe_reset_threadpool(threads)
-        self._method = self._loaded()
+        self._deployed = self._loaded(bytes(self._program.data), self._program.method)
+        self._cutter = Cutter(self._program)
+        self._alone: OrderedDict[Any, LoadedMethod] = OrderedDict()
+        whole = self._cutter.complete
+        self.capabilities = (
+            Capabilities() if whole else Capabilities(fetch="outputs", feed="inputs")
+        )
         release = version("executorch")
+        facts = {
+            "executorch": release,
+            "delegates": ", ".join(dict.fromkeys(self._program.delegates)) or "none",
+        }
+        inside = {"inside": "every node that is looked at is loaded by itself"} if whole else {}
         self.environment = replace(
             environment,
             version=release,
             device="cpu",
             threads=threads,
             settings=settings,
-            facts={
-                **environment.facts,
-                "executorch": release,
-                "delegates": ", ".join(dict.fromkeys(self._program.delegates)) or "none",
-            },
+            facts={**environment.facts, **facts, **inside},
         )
 
     def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
-        """Compute outputs from all inputs; stored tensors may be fetched as well."""
+        """Compute ``fetch`` from ``feeds``; ``capabilities`` say which tensors they may name."""
         if noise is not None:
             raise UsageError("NO_NOISE", "only an oracle can be disturbed, not ExecuTorch")
         program = self._program
-        known = {name: program.tensors[name].array() for name in fetch if name in program.tensors}
-        found = {name: array for name, array in known.items() if array is not None}
-        wanted = [name for name in fetch if name not in found]
-        if not set(wanted) <= set(program.outputs) or not set(feeds) <= set(program.inputs):
+        for name in (*feeds, *fetch):
+            if name not in program.tensors:
+                raise unknown_tensor(name, program.tensors)
+        given = {name: np.asarray(value) for name, value in feeds.items()
+                 if not self._is_own(name, value)}  # fmt: skip
+        found = {**given, **self._stored([name for name in fetch if name not in given])}
+        wanted = [name for name in dict.fromkeys(fetch) if name not in found]
+        ends = set(given) <= set(program.inputs) and set(wanted) <= set(program.outputs)
+        if wanted and ends and set(program.inputs) <= set(given):
+            found.update(zip(program.outputs, self._whole(given), strict=True))
+        elif wanted and self.capabilities.fetch == "all":
+            found.update(self._node_by_node(given, wanted))
+        elif wanted and ends:
+            missing = [name for name in program.inputs if name not in given]
+            raise unfed_inputs(missing, wanted[0], file=self._file)
+        elif wanted:
             raise UsageError(
                 "NOT_CUTTABLE",
                 "runtime 'executorch' runs a program whole, from all inputs to outputs",
                 file=self._file,
+                why="rows are quantized in it as it runs, and their scales exist in XNNPACK alone",
             )
-        missing = [name for name in program.inputs if name not in feeds]
-        if wanted and missing:
-            raise unfed_inputs(missing, wanted[0], file=self._file)
-        if wanted:
-            found.update(zip(program.outputs, self._run(feeds), strict=True))
         return {name: found[name] for name in fetch}
 
     def close(self) -> None:
-        """Let go of the program."""
-        self._method = None
+        """Let go of the program and its nodes."""
+        self._alone.clear()
+        del self._deployed
 
-    def _loaded(self) -> Any:  # noqa: ANN401
+    def _stored(self, names: Sequence[str]) -> dict[str, Array]:
+        arrays = {name: self._program.tensors[name].array() for name in names}
+        return {name: array for name, array in arrays.items() if array is not None}
+
+    def _is_own(self, name: str, value: Any) -> bool:  # noqa: ANN401
+        """Whether a fed constant has the file's own values."""
+        own = self._program.tensors[name].array()
+        return own is not None and same_bits(np.asarray(value), own)
+
+    def _whole(self, given: Mapping[str, Array]) -> list[Array]:
+        program, names = self._program, iter(self._program.inputs)
+        arguments = [
+            program.given[place]
+            if place in program.given
+            else argument(program.tensors[name := next(names)], given[name])
+            for place in range(len(program.inputs) + len(program.given))
+        ]
+        return self._deployed.run(arguments, file=self._file)
+
+    def _node_by_node(self, given: Mapping[str, Array], wanted: Sequence[str]) -> dict[str, Array]:
+        program, cutter = self._program, self._cutter
+        other = {name: value for name, value in given.items() if self._stored([name])}
+        if other:
+            edits = tuple(SetConstant(tensor=name, value=value) for name, value in other.items())
+            data = patched(program, Patch(summary="fed constants", edits=edits))
+            program = parsed(data, file=self._file)
+            cutter = Cutter(program)
+        makers = {name: node for node in program.nodes for name in node.outputs}
+        order = {node.name: place for place, node in enumerate(program.nodes)}
+        needed, ends = walk_back(
+            wanted,
+            given,
+            lambda name: node.name if (node := makers.get(name)) is not None else None,
+            lambda name: [each for each in program.nodes[order[name]].inputs if each],
+        )
+        missing = [name for name in ends if program.tensors[name].data is None]
+        if missing:
+            raise unfed_inputs(missing, wanted[0], file=self._file)
+        known = dict(given)
+        for place in sorted(order[name] for name in needed):
+            node = program.nodes[place]
+            results = self._result(node, program, cutter, known, fresh=bool(other))
+            pairs = zip(node.outputs, results, strict=True)
+            known |= {name: array for name, array in pairs if name not in given}
+        return {name: known[name] for name in wanted}
+
+    def _result(
+        self,
+        node: PteNode,
+        program: PteProgram,
+        cutter: Cutter,
+        known: Mapping[str, Array],
+        *,
+        fresh: bool,
+    ) -> list[Array]:
+        """What one node computes; ``fresh``: of a program that is not the file's."""
+        values = {
+            name: known.get(name, program.tensors[name].array()) for name in node.inputs if name
+        }
+        if node.native_op in _MOVED:
+            return [_moved(node, values[node.inputs[0]], program.tensors[node.outputs[0]].shape)]
+        read = {name: value for name, value in values.items() if cutter.is_entered(node, name)}
+        numbers = {n: np.asarray(v).item() for n, v in read.items() if cutter.is_number(n)}
+        fed = [name for name in read if name not in numbers]
+        key = (node.name, tuple(numbers.items()))
+        write = partial(cutter.node, node, fed, numbers)
+        if fresh:
+            loaded = self._loaded(write(), program.method)
+        else:
+            if key not in self._alone:
+                self._alone[key] = self._loaded(write(), program.method)
+            loaded = self._alone[key]
+            self._alone.move_to_end(key)
+            while len(self._alone) > _KEPT:
+                self._alone.popitem(last=False)
+        arguments = [argument(program.tensors[name], read[name]) for name in fed]
+        results = loaded.run(arguments, file=self._file)
+        shapes = [program.tensors[name].shape for name in node.outputs]
+        return [_shaped(array, shape) for array, shape in zip(results, shapes, strict=True)]
+
+    def _loaded(self, data: bytes, method: str) -> LoadedMethod:
         try:
-            program = _C._load_program_from_buffer(self._data)
-            return program.load_method(self._program.method)
+            return LoadedMethod(data, method)
         except RuntimeError as error:
             raise self._refused(error) from error
 
@@ -104,49 +213,22 @@ class ExecutorchSession:
             why=str(error),
         )
 
-    def _run(self, feeds: Arrays) -> list[Array]:
-        program = self._program
-        names = iter(program.inputs)
-        count = len(program.inputs) + len(program.given)
-        arguments = [
-            program.given[place]
-            if place in program.given
-            else self._tensor(name := next(names), feeds[name])
-            for place in range(count)
-        ]
-        try:
-            results = self._method(arguments)
-        except RuntimeError as error:
-            raise RuntimeFailedError(
-                "RUNTIME_FAILED", "ExecuTorch failed", file=self._file, why=str(error)
-            ) from error
-        return [_array(each) for each in results]
 
-    def _tensor(self, name: str, value: Any) -> torch.Tensor:  # noqa: ANN401
-        declared = self._program.tensors[name]
-        array = np.ascontiguousarray(value)
-        if array.dtype != numpy_dtype(declared.dtype):
-            raise UsageError(
-                "FEED_DTYPE", f"{name!r} is {declared.dtype}, and {array.dtype} was fed"
-            )
-        tensor = _torch(array)
-        plain = tuple(range(array.ndim))
-        if declared.order and declared.order != plain:
-            # The runtime compares the order of axes in memory, which is part of the signature.
-            back = tuple(np.argsort(declared.order).tolist())
-            tensor = tensor.permute(declared.order).contiguous().permute(back)
-        return tensor
+def _moved(node: PteNode, value: Any, shape: tuple[int | None, ...]) -> Array:  # noqa: ANN401
+    """A value under another name, in another shape or order of axes."""
+    if node.native_op == "xnnpack.Layout":
+        return np.ascontiguousarray(np.transpose(value, node.attributes["perm"]))
+    if node.native_op != "executorch.view":
+        return _shaped(np.asarray(value), shape)
+    if shape.count(None) > 1:
+        raise RuntimeFailedError(
+            "RUNTIME_FAILED",
+            f"the sizes of {node.outputs[0]!r} are known in the whole run alone",
+            where=node.name,
+        )
+    return np.reshape(value, [-1 if size is None else size for size in shape])
 
 
-def _torch(array: Array) -> torch.Tensor:
-    if array.dtype.name == "bfloat16":
-        return torch.from_numpy(array.view(np.int16).copy()).view(torch.bfloat16)
-    return torch.from_numpy(array.copy())
-
-
-def _array(value: Any) -> Array:  # noqa: ANN401
-    if not isinstance(value, torch.Tensor):
-        return np.asarray(value)
-    if value.dtype == torch.bfloat16:
-        return np.array(value.contiguous().view(torch.int16).numpy().view(numpy_dtype("bfloat16")))
-    return np.array(value.contiguous().numpy())
+def _shaped(array: Array, shape: tuple[int | None, ...]) -> Array:
+    """With the declared axes: of one number, XNNPACK's graph has an axis, and the program none."""
+    return array if None in shape else array.reshape([size or 0 for size in shape])

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from isomorph.frameworks.executorch.file_layout import FileLayout, Region
-from isomorph.frameworks.executorch.flatbuffer import Buffer, DamagedFlatbufferError, Table
 from isomorph.frameworks.executorch.program import PteGrid, PteNode, PteTensor
 from isomorph.frameworks.executorch.xnnpack_names import NODES
 from isomorph.oracle.dtypes import numpy_dtype
+from isomorph.store.flatbuffer import DamagedFlatbufferError, Table
 
 BACKEND = "XnnpackBackend"
 _MAGIC = b"XH00"
@@ -75,8 +75,8 @@ class _Opening:
     ) -> None:
         self._layout, self._prefix = layout, prefix
         self._boundary, self._around = boundary, around
-        self._start, self._end, self._stored_at = _parts(layout.data, region)
-        self._root = Buffer(layout.data[self._start : self._end]).root()
+        self._start, self._end, self._stored_at = graph_parts(layout.data, region)
+        self._root = layout.graph(self._start, self._end)
         self._region = region
         self._data = self._root.tables(8)
         self._names: dict[int, str] = {}
@@ -88,7 +88,7 @@ class _Opening:
 
     def opened(self) -> OpenedDelegate:
         for value in self._root.tables(2):
-            tensor = _tensor_of(value)
+            tensor = tensor_of(value)
             self._values[tensor.integer(6, "I")] = value
         inputs = sorted(self._root.numbers(4, "u4").tolist(), key=self._argument)
         outputs = sorted(self._root.numbers(5, "u4").tolist(), key=self._argument)
@@ -117,7 +117,7 @@ class _Opening:
     def _argument(self, number: int) -> int:
         """The place of a value among those that the delegate is called with."""
         value = self._values.get(number)
-        return -1 if value is None else _tensor_of(value).integer(4, "I")
+        return -1 if value is None else tensor_of(value).integer(4, "I")
 
     def _entered(self, place: int, number: int) -> str:
         """An input as XNNPACK sees it: in the order in which its axes lie in memory."""
@@ -203,7 +203,7 @@ class _Opening:
         if number in self._names:
             return self._names[number]
         value = self._values.get(number)
-        if value is None or not _tensor_of(value).integer(3, "I"):
+        if value is None or not tensor_of(value).integer(3, "I"):
             raise DamagedFlatbufferError(f"a node of a delegate reads value {number}, not computed")
         return self._defined(number)
 
@@ -216,7 +216,7 @@ class _Opening:
             self._tensors[name] = replace(self._around[name], grid=self._grid(value, name))
             return name
         name = f"{self._prefix}value_{number}"
-        tensor = _tensor_of(value)
+        tensor = tensor_of(value)
         datatype = tensor.integer(0, "h")
         dtype = _DTYPES.get(datatype)
         if dtype is None:
@@ -275,7 +275,7 @@ class _Opening:
                 scale=np.asarray(given.real(0, "f"), np.float32),
                 zero_point=np.asarray(given.integer(1), np.int64),
             )
-        dims = _tensor_of(value).numbers(2, "u4").tolist()
+        dims = tensor_of(value).numbers(2, "u4").tolist()
         axis = given.integer(1)
         if not 0 <= axis < len(dims):
             raise DamagedFlatbufferError(f"{name} is quantized along axis {axis} of {len(dims)}")
@@ -306,7 +306,7 @@ class _Opening:
         return np.frombuffer(self._layout.data[region[0] : region[1]], kind).astype(np.float32)
 
 
-def _tensor_of(value: Table) -> Table:
+def tensor_of(value: Table) -> Table:
     """The plain description of a value, which a quantized one wraps."""
     kind, table = value.union(1)
     inner = table.table(0) if kind == 2 and table is not None else table
@@ -332,7 +332,7 @@ def _layout(name: str, given: str, made: str, order: tuple[int, ...]) -> PteNode
     )
 
 
-def _parts(data: memoryview, region: Region) -> tuple[int, int, int]:
+def graph_parts(data: memoryview, region: Region) -> tuple[int, int, int]:
     """Where the flatbuffer of a delegate begins and ends, and where its constants begin."""
     start, end = region
     at = start + _HEADER_AT
@@ -342,3 +342,12 @@ def _parts(data: memoryview, region: Region) -> tuple[int, int, int]:
     if start + offset + size > end or start + constants > end:
         raise DamagedFlatbufferError("the data of an XNNPACK delegate is cut short")
     return start + offset, start + offset + size, start + constants
+
+
+def with_parts(graph: bytes, constants: bytes) -> bytes:
+    """The data of a delegate from its flatbuffer and its constants."""
+    start = -(-(_HEADER_AT + _HEADER.size) // 16) * 16
+    header = _HEADER.pack(
+        _MAGIC, _HEADER_AT + _HEADER.size, start, len(graph), start + len(graph), len(constants)
+    )
+    return (bytes(_HEADER_AT) + header).ljust(start, b"\0") + graph + constants

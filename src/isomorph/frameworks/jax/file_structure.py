@@ -6,32 +6,28 @@ module, whose bytecode has a signature of its own.
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable
+import mmap
 from pathlib import Path
+
+from isomorph.store.flatbuffer import Buffer, DamagedFlatbufferError
 
 SIGNATURE = b"ML\xefR"
 """MLIR bytecode."""
 
-_MODULE = 30
-"""Where the table of an exported function refers to its module."""
-_FEWEST_FIELDS, _MOST_FIELDS = 17, 64
-
-Bytes = Callable[[int, int], bytes]
-"""So many bytes from a place in a file; fewer where it ends."""
+_MODULE = 13
+"""The field of the root table that holds the module."""
 
 
 def looks_like_export(path: Path, head: bytes) -> bool:
     """Whether a file begins as an exported function does; it may be cut off behind that."""
     if len(head) < 4:
         return False
-    with path.open("rb") as file:
-
-        def read(start: int, count: int) -> bytes:
-            file.seek(start)
-            return file.read(count)
-
-        return _module_in(read) is not None
+    with (
+        path.open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+        memoryview(data) as view,
+    ):
+        return _module_in(view) is not None
 
 
 def place_of_module(data: bytes) -> tuple[int, int] | None:
@@ -39,30 +35,15 @@ def place_of_module(data: bytes) -> tuple[int, int] | None:
 
     None where the file is no exported function, or is damaged before its module.
     """
-    return _module_in(lambda start, count: data[start : start + count])
+    return _module_in(memoryview(data))
 
 
-def _module_in(read: Bytes) -> tuple[int, int] | None:
+def _module_in(data: memoryview) -> tuple[int, int] | None:
+    buffer = Buffer(data)
     try:
-        place = _module(read)
-        return place if place and read(place[0], len(SIGNATURE)) == SIGNATURE else None
-    except (struct.error, ValueError):
+        field = buffer.root().place_of(_MODULE)
+        count = field + buffer.number("I", field)
+        start, size = count + 4, buffer.number("I", count)
+    except DamagedFlatbufferError:
         return None
-
-
-def _module(read: Bytes) -> tuple[int, int] | None:
-    (root,) = struct.unpack("<I", read(0, 4))
-    (back,) = struct.unpack("<i", read(root, 4))
-    table = root - back
-    if table < 4:
-        return None
-    size, _ = struct.unpack("<HH", read(table, 4))
-    if not _FEWEST_FIELDS <= (size - 4) // 2 <= _MOST_FIELDS or size <= _MODULE:
-        return None
-    (offset,) = struct.unpack("<H", read(table + _MODULE, 2))
-    if not offset:
-        return None
-    field = root + offset
-    (distance,) = struct.unpack("<I", read(field, 4))
-    (count,) = struct.unpack("<I", read(field + distance, 4))
-    return field + distance + 4, count
+    return (start, size) if bytes(data[start : start + len(SIGNATURE)]) == SIGNATURE else None

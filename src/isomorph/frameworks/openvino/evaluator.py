@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.core.errors import UnreadableModelError, listed
 from isomorph.core.ops import MOVES_DATA
 from isomorph.frameworks.openvino.eval_control import RULES
 from isomorph.frameworks.openvino.nodes import IrNode, nodes_of
@@ -21,6 +20,7 @@ from isomorph.oracle.dtypes import is_float
 from isomorph.oracle.evaluator import own_constant, words_as_objects
 from isomorph.oracle.named_graph import NamedGraph
 from isomorph.oracle.rounding_rules import is_inexact_number
+from isomorph.oracle.unsupported import refuse_undefined
 from isomorph.oracle.value import EvalValue, lifted
 from isomorph.oracle.weights import WeightCache
 
@@ -152,12 +152,9 @@ def _refuse_unsupported(steps: tuple[IrStep, ...], file: str | None) -> None:
     for step in _all_steps(steps):
         if step.kernel is None and step.rule is None:
             missing.setdefault(step.op, []).append(step.name)
-    if missing:
-        raise UnreadableModelError(
-            "UNSUPPORTED_OP",
-            "the oracle has no definition of an operator",
-            file=file,
-            where="; ".join(f"{op} at {listed(names)}" for op, names in missing.items()),
-            why="it is an operator of an extension, or one that we have no kernel for",
-            fix="convert the model with other operators",
-        )
+    refuse_undefined(
+        missing,
+        file=file,
+        why="it is an operator of an extension, or one that we have no kernel for",
+        fix="convert the model with other operators",
+    )

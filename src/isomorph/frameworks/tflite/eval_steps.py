@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from isomorph.core.errors import UnreadableModelError, listed
 from isomorph.frameworks.tflite.eval_control import RULES
 from isomorph.frameworks.tflite.op_facts import (
     AS_STORED,
@@ -35,6 +34,7 @@ from isomorph.kernels.tflite.error_bounds import reach_of
 from isomorph.kernels.tflite.quantized import Grid
 from isomorph.oracle.call import Kernel
 from isomorph.oracle.rounding_rules import is_inexact_number
+from isomorph.oracle.unsupported import refuse_undefined
 from isomorph.oracle.value import EvalValue
 from isomorph.oracle.weights import WeightCache
 
@@ -195,13 +195,10 @@ def _refuse_unsupported(parts: Sequence[Part], file: str | None) -> None:
         for step in part.steps:
             if step.kernel is None and step.rule is None:
                 missing.setdefault(step.op, []).append(step.name)
-    if missing:
-        raise UnreadableModelError(
-            "UNSUPPORTED_OP",
-            "the oracle has no definition of an operator",
-            file=file,
-            where="; ".join(f"{op} at {listed(names)}" for op, names in missing.items()),
-            why="it is a custom operator, or a builtin one that we have no kernel for",
-            fix="define it with isomorph.op and --ops, or convert the model with "
-            "builtin operators only",
-        )
+    refuse_undefined(
+        missing,
+        file=file,
+        why="it is a custom operator, or a builtin one that we have no kernel for",
+        fix="define it with isomorph.op and --ops, or convert the model with "
+        "builtin operators only",
+    )

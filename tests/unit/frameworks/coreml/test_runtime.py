@@ -10,7 +10,7 @@ import isomorph
 from coreml_building import OUTPUTS, onnx_network, small_package
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import RuntimeFailedError, UsageError
-from isomorph.core.trace import Environment
+from isomorph.core.trace import Environment, Noise
 from isomorph.frameworks.coreml.evaluator import Evaluator
 from isomorph.frameworks.coreml.framework import CoremlFramework
 from isomorph.frameworks.coreml.package import open_model
@@ -78,6 +78,22 @@ def test_a_prediction_comes_in_the_declared_types(tmp_path, mac):
     assert session.environment.version.startswith("9.0")
     assert (session.capabilities.fetch, session.capabilities.feed) == ("outputs", "inputs")
     session.close()
+
+
+@pytest.mark.parametrize(
+    ("feeds", "fetch", "noise", "code"),
+    [
+        ({"x": X}, ["convolved"], None, "OUTPUTS_ONLY"),
+        ({"x": X, "convolved": X}, ["logits"], None, "OUTPUTS_ONLY"),
+        ({}, ["logits"], None, "MISSING_INPUT"),
+        ({"x": X}, ["logits"], Noise(seed=1), "NO_NOISE"),
+    ],
+)
+def test_what_it_cannot_do_is_refused(tmp_path, mac, feeds, fetch, noise, code):
+    session = opened(small_package(tmp_path / "m.mlpackage"))
+    with pytest.raises(UsageError) as caught:
+        session.run(feeds, fetch, noise=noise)
+    assert caught.value.code == code
 
 
 def test_failures_are_errors_of_the_runtime(tmp_path, mac, monkeypatch):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import struct
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.oracle.noise import Array
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
 
 _SPENT_PER_BYTE = 8
 """Elements that are read for each byte of a buffer. A writer stores few of them twice, so more
@@ -72,6 +73,13 @@ class Table:
             return None
         offset = self._buffer.number("H", self._layout + entry)
         return self.place + offset if offset else None
+
+    def place_of(self, field: int) -> int:
+        """The place of a field that must be there."""
+        place = self.where(field)
+        if place is None:
+            raise DamagedFlatbufferError(f"field {field} of a table is left out")
+        return place
 
     def integer(self, field: int, form: str = "i", default: int = 0) -> int:
         """A number by its struct letter."""
