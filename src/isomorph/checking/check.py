@@ -42,6 +42,7 @@ from isomorph.checking.sample_phases import (
     locate_once,
     names_of,
     samples_of,
+    step_shows_more,
 )
 from isomorph.checking.steps_together import StepsTogether
 from isomorph.checking.unreached import (
@@ -295,7 +296,8 @@ class _PairCheck:
         by_weight = comparison.by_weight and comparison.order is None
         if by_weight and not earlier.located:
             log.add(weight_outcome(comparison, proof))
-        again = self._shows_more(sample, comparison, earlier)
+        once = earlier.located and not earlier.located_again
+        again = once and step_shows_more(log, sample, comparison)
         located = locate_once(
             log, self.collectors, sides, comparison, self.terms,
             hidden=loss.hidden or found, done=(earlier.located and not again) or by_weight,
@@ -306,19 +308,6 @@ class _PairCheck:
         earlier = self._describe(compared, earlier, located=located)
         earlier = replace(earlier, outputs=comparison.bindings, loss=loss, located=located)
         return self._probe(sides, comparison, earlier)
-
-    def _shows_more(self, sample: Sample, comparison: Comparison, earlier: _Earlier) -> bool:
-        """Whether a later step of decoding has wrong outputs that no fault so far explains.
-
-        Some faults show in the caches at once, and in the logits at the next step.
-        """
-        if sample.kind is not InputKind.DECODED or not earlier.located or earlier.located_again:
-            return False
-        return any(
-            each.verdict is Verdict.DIVERGENT
-            and each.candidate_output not in self.log.summary.explained
-            for each in comparison.divergences
-        )
 
     def _describe(self, compared: _Compared, earlier: _Earlier, *, located: bool) -> _Earlier:
         """Keep a sample for what the report shows; tensors are described at one size only."""

@@ -19,6 +19,8 @@ from isomorph.checking.evaluate import (
 from isomorph.checking.locate import locate_faults, underflow_outcome
 from isomorph.checking.verdict import without_known
 from isomorph.core.cost import phase
+from isomorph.core.coverage import InputKind
+from isomorph.core.divergence import Verdict
 from isomorph.measure.compare import Comparison, Terms
 
 if TYPE_CHECKING:
@@ -75,6 +77,17 @@ def add_comparison(log: CheckLog, comparison: Comparison, bindings: Sequence[Bin
     before = bool(log.summary.divergences)
     log.add(comparison_outcome(comparison, bindings, compared_before=before))
     log.ledger.judged(comparison.divergences)
+
+
+def step_shows_more(log: CheckLog, sample: Sample, comparison: Comparison) -> bool:
+    """Whether a later step of decoding has wrong outputs that no fault so far explains.
+
+    Some faults show in the caches at once, and in the logits at the next step.
+    """
+    return sample.kind is InputKind.DECODED and any(
+        each.verdict is Verdict.DIVERGENT and each.candidate_output not in log.summary.explained
+        for each in comparison.divergences
+    )
 
 
 def locate_once(

@@ -128,7 +128,7 @@ class ExecutorchSession:
         other = {name: value for name, value in given.items() if self._stored([name])}
         if other:
             edits = tuple(SetConstant(tensor=name, value=value) for name, value in other.items())
-            data = patched(program, Patch(summary="fed constants", edits=edits))
+            data = patched(program, Patch(summary="", edits=edits))
             program = parsed(data, file=self._file)
             cutter = Cutter(program)
         makers = {name: node for node in program.nodes for name in node.outputs}
