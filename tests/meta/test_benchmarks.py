@@ -6,6 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from warm_process import ran
+
+PACKAGES = ("numpy", "onnx")
+"""What most of the programs import."""
+
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
@@ -46,7 +51,7 @@ def test_every_kind_of_pass_is_one_that_the_step_knows(monkeypatch):
 
 @pytest.mark.parametrize("path", sorted(BENCHMARKS.glob("[a-z]*.py")), ids=lambda path: path.stem)
 def test_every_program_has_a_brief_form_for_make_bench(path):
-    done = program(path.name, "--help")
+    done = ran([sys.executable, str(path), "--help"], path.parent, preload=PACKAGES)
     assert done.returncode == 0, done.stderr
     assert "--brief" in done.stdout
     page = (BENCHMARKS.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
