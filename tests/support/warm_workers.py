@@ -67,6 +67,8 @@ CAN_COPY = sys.platform == "linux" and platform.machine() in {"x86_64", "aarch64
 _CLONE = {"x86_64": 56, "aarch64": 220}
 _CLONE_PARENT, _CLEAR_TID, _SET_TID = 0x8000, 0x200000, 0x1000000
 _SET_DEATH_SIGNAL, _GET_TID_ADDRESS = 1, 40
+# What a worker of this environment runs; one of another environment runs a script there.
+_MODULE = "isomorph.workers.worker"
 _FD_WORDS = ("--read", "--write", "--lifeline")
 
 
@@ -82,8 +84,8 @@ class WarmLauncher:
     def start(self, words, **options):
         """A started process. The first of a kind is no copy: a server pays from the second on."""
         kind, early = _kind(words), tuple(sorted(read_early(options["env"]).items()))
-        limited = _memory(words) != self._usual_memory
-        if not CAN_COPY or limited or kind not in PRELOADED:
+        other = _memory(words) != self._usual_memory or _MODULE not in words
+        if not CAN_COPY or other or kind not in PRELOADED:
             return self._usual.start(words, **options)
         with self._lock:
             if (kind, early) not in self._seen:
@@ -132,8 +134,8 @@ class CommandLauncher:
         kind = _kind(words)
         if kind in PRELOADED and kind not in self._loaded:
             Path(self._wanted, kind).touch()
-        limited = _memory(words) != self._usual_memory
-        if limited or kind not in self._loaded or read_early(options["env"]) != self._early:
+        other = _memory(words) != self._usual_memory or _MODULE not in words
+        if other or kind not in self._loaded or read_early(options["env"]) != self._early:
             return self._usual.start(words, **options)
         return _asked(self._socket, words, options)
 
@@ -180,7 +182,7 @@ def _asked(server, words, options):
     """A copy that the server made."""
     given = [words[words.index(word) + 1] for word in _FD_WORDS]
     request = {
-        "words": words[words.index("isomorph.workers.worker") + 1 :],
+        "words": words[words.index(_MODULE) + 1 :],
         "folder": str(Path.cwd()),
         "variables": dict(options["env"]),
     }

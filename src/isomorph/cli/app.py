@@ -17,7 +17,7 @@ COMMANDS: Mapping[str, str] = {
     "check": "Are these two models the same function? If not: where and why.",
     "prove": "Are these two models the same function for every input of these shapes?",
     "sweep": "Check every cell of a matrix once; what is done is not done again.",
-    "bisect": "Find the release or the optimizer that changed a verdict.",
+    "bisect": "Find the release, optimizer, operator set or pass that changed a verdict.",
     "accept": "Record an examined divergence: who accepts it, why, until when.",
     "fix": "Repair the candidate by patches that are proven by measuring.",
     "convert": "Convert by the best route there is; every hop is proven.",
