@@ -12,8 +12,12 @@ from tflite_building import Building
 INNER, UNITS = 64, 64
 
 
-def float_network(path):
-    """Two products with numbers of many sizes; the second is the one that faults are planted in."""
+def float_network(path, *, factors=None):
+    """Two products with numbers of many sizes; the second is the one that faults are planted in.
+
+    ``factors``, one for each channel of the second or one for all, are multiplied by a node of
+    their own; without them they are part of its weight.
+    """
     random = np.random.default_rng(0)
     model = Building()
     graph = model.graph()
@@ -21,6 +25,8 @@ def float_network(path):
     def weight(name, units):
         sizes = np.exp(random.normal(size=(units, INNER // 32))).repeat(32, axis=1)
         values = random.normal(size=(units, INNER)) * sizes / 16
+        if factors is not None and name == "w2":
+            values = values / factors.reshape(-1, 1)
         return graph.tensor(name, (units, INNER), value=values.astype(np.float32))
 
     x, hidden, bent, y = (
@@ -30,7 +36,11 @@ def float_network(path):
     middle = graph.tensor("between", (4, UNITS))
     graph.op("FULLY_CONNECTED", [x, weight("w1", UNITS), -1], [hidden], "FullyConnected")
     graph.op("TANH", [hidden], [bent])
-    graph.op("FULLY_CONNECTED", [bent, weight("w2", UNITS), -1], [middle], "FullyConnected")
+    product = middle if factors is None else graph.tensor("product", (4, UNITS))
+    graph.op("FULLY_CONNECTED", [bent, weight("w2", UNITS), -1], [product], "FullyConnected")
+    if factors is not None:
+        kept = graph.tensor("factors", factors.shape, value=factors.astype(np.float32))
+        graph.op("MUL", [product, kept], [middle], "Mul")
     graph.op("FULLY_CONNECTED", [middle, weight("w3", 16), -1], [y], "FullyConnected")
     graph.ends([x], [y])
     model.signature("serving_default", {"x": x}, {"y": y})

@@ -155,8 +155,13 @@ def _on_another_axis(blocked: BlockedWeight) -> Iterator[Array]:
 
 
 def _scaled(blocked: BlockedWeight, sources: Sequence[Array]) -> Iterator[Reading]:
-    """All scales times one number, or those of some blocks each times its own."""
-    for expected in sources:
+    """All scales times one number, or those of some blocks each times its own.
+
+    A converter may have worked a factor into a whole weight, or one into each channel. Where the
+    constant states its scales itself, nothing else tells such factors from wrong scales, so that
+    only those are wrong beside which most are right.
+    """
+    for expected in () if blocked.stated else sources:
         allowed = _allowed(blocked, expected)
         factor = allowed.common()
         if factor is not None:
@@ -168,7 +173,7 @@ def _scaled(blocked: BlockedWeight, sources: Sequence[Array]) -> Iterator[Readin
             )
     for expected in sources:
         factors = _factors(blocked, expected)
-        if factors is not None:
+        if factors is not None and (not blocked.stated or np.median(factors) == 1.0):
             yield Reading(
                 weight=replace(blocked, steps=blocked.steps * factors),
                 right=Detail.SCALE,

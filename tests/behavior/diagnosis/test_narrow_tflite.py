@@ -1,5 +1,6 @@
 """TFLite weights of few bits by AI Edge Quantizer: clean is degraded, and a fault is named."""
 
+import numpy as np
 import pytest
 
 import isomorph
@@ -28,6 +29,17 @@ def files(tmp_path_factory):
 @pytest.mark.parametrize("form", CLEAN)
 def test_clean_weights_of_few_bits_are_degraded(files, form):
     report = isomorph.check(files["float"], files[form], in_process=True)
+    assert report.verdict is Verdict.DEGRADED
+    assert not report.findings
+
+
+@pytest.mark.parametrize("form", CLEAN)
+@pytest.mark.parametrize(
+    "factors", [np.geomspace(0.3, 3.0, networks.UNITS), np.array([0.125])], ids=["channels", "all"]
+)
+def test_factors_that_were_worked_into_a_weight_are_no_wrong_scales(files, tmp_path, form, factors):
+    apart = networks.float_network(tmp_path / "apart.tflite", factors=factors)
+    report = isomorph.check(apart, files[form], in_process=True)
     assert report.verdict is Verdict.DEGRADED
     assert not report.findings
 
