@@ -65,9 +65,7 @@ class ComparedWeights:
     @cached_property
     def packed_origins(self) -> PackedOrigins | None:
         """What packed weights were rounded from; None where more than weights is narrow."""
-        explained = self.comparison.explained
-        computed = {name for name, origins in explained.items() if len(origins) > 1}
-        return blocked_origins(*self.sides, computed=computed)
+        return blocked_origins(*self.sides)
 
     @property
     def differences(self) -> tuple[ConstantDifference, ...]:

@@ -25,7 +25,7 @@ from isomorph.match.value_match import weight_arrangements
 from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from isomorph.core.trace import Array
     from isomorph.match.stored_weights import StoredWeight, Weights
@@ -41,16 +41,12 @@ class PackedOrigins:
     """Tensors of weights that are the reference's in another reading; they have what is read."""
 
 
-def blocked_origins(
-    reference: Weights, candidate: Weights, *, computed: Collection[str] = ()
-) -> PackedOrigins | None:
+def blocked_origins(reference: Weights, candidate: Weights) -> PackedOrigins | None:
     """Return what the packed weights of products were rounded from.
 
     A weight has none where its rounding is not fair, or where it may be that of two weights. One
-    that is read wrongly has those numbers that the wrong reading makes of the reference's; one of
-    ``computed`` is not, because it was computed from several constants: a normalization that was
-    worked into it gives each channel a factor, as wrong scales do. None where more is narrow than
-    packed weights, or where they are too large to be kept.
+    that is read wrongly has those numbers that the wrong reading makes of the reference's. None
+    where more is narrow than packed weights, or where they are too large to be kept.
     """
     packed = set(packed_readers(candidate.graph).values())
     found: dict[str, Array] = {}
@@ -64,7 +60,7 @@ def blocked_origins(
             return None
         same_size = sources.get(blocked.weight.size, ())
         origin = _origin(blocked, reference, same_size) if name in packed else None
-        if origin is None and name in packed and blocked.weight.name not in computed:
+        if origin is None and name in packed:
             origin = _as_read(blocked, reference, same_size)
             misread_ones |= set() if origin is None else {name}
         if origin is not None:
@@ -89,7 +85,7 @@ def _as_read(
         for each in weight_arrangements(value, blocked.integers.shape)
     ]
     reading = misread(blocked, arranged)
-    return None if reading is None else reading.unrounded
+    return None if reading is None or not reading.certain else reading.unrounded
 
 
 def _sources(side: Weights) -> Mapping[int, list[StoredWeight]]:

@@ -40,6 +40,8 @@ class Reading:
     right: Detail | None = None
     words: str = ""
     fix: str = ""
+    certain: bool = True
+    """Whether nothing that a right conversion does to a weight reads alike."""
     unrounded: Array | None = field(default=None, repr=False)
     """The numbers that the weights stand for as they are read, had nothing been rounded."""
 
@@ -158,25 +160,26 @@ def _scaled(blocked: BlockedWeight, sources: Sequence[Array]) -> Iterator[Readin
     """All scales times one number, or those of some blocks each times its own.
 
     A converter may have worked a factor into a whole weight, or one into each channel. Where the
-    constant states its scales itself, nothing else tells such factors from wrong scales, so that
-    only those are wrong beside which most are right.
+    constant states its scales itself, only those are surely wrong beside which most are right.
     """
-    for expected in () if blocked.stated else sources:
+    for expected in sources:
         allowed = _allowed(blocked, expected)
         factor = allowed.common()
         if factor is not None:
             yield Reading(
                 weight=replace(blocked, steps=blocked.steps * factor),
                 right=Detail.SCALE,
+                certain=not blocked.stated,
                 words=message("quantization.scales", factor=1.0 / factor),
                 fix=message("FIX.multiply_scales", factor=factor),
             )
     for expected in sources:
         factors = _factors(blocked, expected)
-        if factors is not None and (not blocked.stated or np.median(factors) == 1.0):
+        if factors is not None:
             yield Reading(
                 weight=replace(blocked, steps=blocked.steps * factors),
                 right=Detail.SCALE,
+                certain=not blocked.stated or bool(np.median(factors) == 1.0),
                 words=_scales_off(blocked, factors),
                 fix=message("FIX.own_scales"),
             )
