@@ -279,7 +279,7 @@ def custom_operator(facts):
 
 def nan_in_reduce(facts):
     _one_cause(facts, "kernel", "with a NaN", right=["without"])
-    assert "Is ReduceMax by itself wrong in this runtime?" in facts["asked"]
+    assert "Is ReduceMax wrong by itself in this runtime?" in facts["asked"]
 
 
 def int32_overflow(facts):

@@ -84,7 +84,7 @@ def test_the_faulty_node_alone_shows_the_fault(pair, capsys, monkeypatch):
     words = ["extract", str(pair / "right.onnx"), str(pair / "wrong.onnx"), "-o", str(pair / "cut"),
              "--inputs", str(pair / "x.npz"), "--in-process"]  # fmt: skip
     assert main(words) == 0
-    assert "'bend', 1 of 5 nodes" in capsys.readouterr().out
+    assert "'bend': 1 of 5 nodes" in capsys.readouterr().out
     names = {file.name for file in (pair / "cut").iterdir()}
     assert names == {"README.md", "candidate.onnx", "inputs.npz", "reference.onnx", "reproduce.py"}
     cut = onnx.load(pair / "cut" / "candidate.onnx")
