@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import metadata
@@ -83,11 +84,13 @@ def _no_progress(phase: str, detail: str) -> None:
 def requirements() -> tuple[Requirement, ...]:
     """Read from the installed metadata, so that there is no second list to keep.
 
-    Extras that ``all`` leaves out are for developing isomorph itself.
+    An extra is of use if ``all`` has it, or if a framework or a runtime names it; the others are
+    for developing isomorph itself.
     """
     lines = [(line, _extra(line)) for line in metadata.requires("isomorph") or ()]
     parts = [line for line, extra in lines if extra == "all"]
     used = {None, *(name for line in parts for name in re.findall(r"[a-z]+", _bracketed(line)))}
+    used |= _named_extras()
     found = []
     for line, extra in lines:
         match = re.match(r"([A-Za-z0-9._-]+)(?:\[[^]]*\])?\s*(?:>=\s*([0-9.]+))?", line)
@@ -95,6 +98,16 @@ def requirements() -> tuple[Requirement, ...]:
             continue
         found.append(Requirement(package=match[1], minimum=match[2], extra=extra))
     return tuple(found)
+
+
+def _named_extras() -> set[str | None]:
+    """The extras that frameworks and runtimes name; what cannot be loaded is shown as broken."""
+    found: set[str | None] = set()
+    for kind in ("frameworks", "runtimes"):
+        for name in registry.names(kind):
+            with suppress(Exception):
+                found.add(registry.load(kind, name).extra)
+    return found
 
 
 def _extra(line: str) -> str | None:

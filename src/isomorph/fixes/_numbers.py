@@ -52,6 +52,9 @@ def fitted(error: Callable[[float], float], now: float, *, floor: float = 0.0) -
 
 def written(value: float) -> Iterator[float]:
     """What somebody may have written for a number that was measured, the simplest first."""
+    if not np.isfinite(value):
+        yield value
+        return
     simple = float(Fraction(value).limit_denominator(FITTED_DENOMINATOR))
     short = [each for each in decimals(value) if each != value]
     yield from dict.fromkeys((*short, simple, float(np.float32(value)), value))

@@ -28,6 +28,12 @@ def test_packages_for_development_are_not_wanted():
     assert not {"all", "dev"} & extras
 
 
+def test_what_a_runtime_needs_is_wanted_also_where_it_is_installed_apart():
+    extras = {one.extra for one in requirements()}
+    for name in registry.names("runtimes"):
+        assert registry.runtime(name).extra in extras, name
+
+
 @cache
 def _imported_by_isomorph():
     """The top names of everything that the source imports, at once or by name."""

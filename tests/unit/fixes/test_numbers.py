@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isomorph.fixes._numbers import decimals, fitted
+from isomorph.fixes._numbers import decimals, fitted, written
 
 
 @pytest.mark.parametrize("truth", [1e-5, 1e-3, 0.01, 0.2, 0.9, 2.5, 0.0])
@@ -46,3 +46,9 @@ def test_decimals_go_from_short_to_exact_without_repeating():
     found = [0.1, 0.12, 0.123, 0.1235, 0.12346, 0.123457, 0.123456789]
     assert list(decimals(0.123456789)) == found
     assert list(decimals(0.5)) == [0.5]
+
+
+@pytest.mark.parametrize("value", [-np.inf, np.inf])
+def test_an_infinity_is_written_as_itself(value):
+    """A mask hides with it, and no fraction stands for it."""
+    assert list(written(value)) == [value]
