@@ -22,7 +22,7 @@ Values = dict[str, Any]
 
 _PLAIN: Mapping[str, Callable[..., Any]] = {
     "add": lax.add, "subtract": lax.sub, "multiply": lax.mul, "divide": lax.div,
-    "power": lax.pow, "remainder": lax.rem, "maximum": lax.max, "minimum": lax.min,
+    "power": lax.pow, "remainder": lax.rem, "minimum": lax.min,
     "abs": lax.abs, "negate": lax.neg, "sign": lax.sign, "exponential": lax.exp,
     "exponential_minus_one": lax.expm1, "log": lax.log, "log_plus_one": lax.log1p,
     "sqrt": lax.sqrt, "rsqrt": lax.rsqrt, "cbrt": lax.cbrt, "tanh": lax.tanh,
@@ -130,7 +130,16 @@ class _Replay:
         bits = (int(node.attributes[f"{word}_bits"]) for word in ("exponent", "mantissa"))
         return lax.reduce_precision(own[0], *bits)
 
+    def _maximum(self, node: JaxNode, own: list[Any], values: Values) -> Any:  # noqa: ANN401
+        # jax2onnx 0.17 moves transpositions past Max and leaves the other operand as it is.
+        for one, other in (own, own[::-1]):
+            if isinstance(other, np.ndarray) and other.dtype.kind == "f" and not other.any():
+                return jax.nn.relu(one)
+        return lax.max(*own)
+
     def _broadcast_in_dim(self, node: JaxNode, own: list[Any], values: Values) -> Any:  # noqa: ANN401
+        if isinstance(own[0], np.ndarray) and own[0].size == 1:
+            return np.broadcast_to(own[0].reshape(()), self._spec(node)[0])
         return lax.broadcast_in_dim(
             own[0], self._spec(node)[0], node.attributes["broadcast_dimensions"]
         )

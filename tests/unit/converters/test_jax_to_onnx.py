@@ -1,5 +1,6 @@
 """JAX to ONNX from the exported module: proven, with the names of inputs and outputs."""
 
+import numpy as np
 import onnx
 import pytest
 
@@ -19,3 +20,22 @@ def test_an_exported_network_becomes_a_proven_model_with_its_names(tmp_path):
     assert [each.name for each in graph.output] == ["logits", "place"]
     (hop,) = done.chosen
     assert [each.code for each in hop.report.findings] == []
+
+
+def test_activations_between_convolutions_keep_the_order_of_axes(tmp_path):
+    jax = pytest.importorskip("jax")
+    draw = np.random.default_rng(0)
+    kernels = [draw.normal(size=(3, 3, *each)).astype(np.float32) / 5 for each in ((3, 8), (8, 4))]
+
+    def network(x):
+        for kernel in kernels:
+            x = jax.lax.conv_general_dilated(
+                x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+            )
+            x = jax.nn.relu(x)
+        return x
+
+    given = jax.ShapeDtypeStruct((1, 8, 6, 3), "float32")
+    (tmp_path / "m.jax").write_bytes(jax.export.export(jax.jit(network))(given).serialize())
+    done = isomorph.convert(tmp_path / "m.jax", tmp_path / "m.onnx", via=["jax_to_onnx"])
+    assert done.verdict is Verdict.EQUIVALENT
