@@ -283,3 +283,20 @@ def scaled_down(alpha):
 
 def test_small_outputs_show_a_difference_as_large_ones_do():
     assert says(scaled_down(0.1), scaled_down(0.2), {"x": X})[0] == "divergent"
+
+
+def stepped(*, offset):
+    """Thirds, rounded up: of 3 it is 1 or 2, as float32 rounds the product."""
+    added = [node("Add", "x o", "a")] if offset else [node("Identity", "x", "a")]
+    constants = {"k": np.float32(1 / 3)}
+    if offset:
+        constants["o"] = np.where(np.arange(12) == 2, np.float32(3), np.float32(0)).reshape(2, 6)
+    return model([*added, node("Mul", "a k", "b"), node("Ceil", "b", "y")], READS, GIVES, constants)
+
+
+def test_a_jump_of_the_size_of_the_difference_explains_nothing():
+    x = X.copy()
+    x[0, 2] = 0
+    verdict, report = says(stepped(offset=False), stepped(offset=True), {"x": x})
+    assert verdict == "divergent", report.reason
+    assert says(stepped(offset=True), stepped(offset=True), {"x": x})[0] == "equivalent"

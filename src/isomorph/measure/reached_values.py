@@ -7,6 +7,7 @@ around them are random.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from isomorph.core.stated_numbers import JUMP_GAP, JUMPS_BY_DRAWS
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
+    from isomorph.measure.spread import Spread
 
 _BLOCK = 1 << 16
 
@@ -97,6 +99,37 @@ def nearest(difference: Array, sides: tuple[Reached, ...], where: Array) -> Arra
             gap = np.where(np.isfinite(gap), gap, np.inf)
             found = np.minimum(found, np.min(gap, axis=0))
     return np.asarray(found)
+
+
+def values_meet(
+    sides: Sequence[tuple[Array | None, Array | None, Spread | None]], tolerance: float | None
+) -> bool:
+    """Whether every element that jumps has a value that both sides reached, if that is known.
+
+    Each side has its run, its undisturbed value and its draws. One that reaches 1 and 2 and another
+    that reaches nothing but 0 are different, though a jump of 1 is not unusual. Values that are not
+    finite are judged elsewhere.
+    """
+    known = [
+        (run, oracle, spread.reached)
+        for run, oracle, spread in sides
+        if run is not None and oracle is not None and spread is not None
+    ]
+    few = [each.few for *_, reached in known for each in reached]
+    if tolerance is None or len(known) < len(sides) or not few:
+        return True
+    jumping = np.logical_or.reduce(few)
+    rows = []
+    for run, oracle, reached in known:
+        start = np.asarray(oracle, np.float64)[jumping]
+        drawn = [start + each.steps[:, jumping].astype(np.float64) for each in reached]
+        rows.append(np.vstack([np.asarray(run, np.float64)[jumping], start, *drawn]))
+    first, second = rows
+    gap = np.full(first.shape[1], np.inf)
+    for row in second:
+        with np.errstate(invalid="ignore"):
+            gap = np.fmin(gap, np.fmin.reduce(np.abs(first - row), axis=0))
+    return bool(np.all((gap <= tolerance) | ~np.isfinite(gap)))
 
 
 def usually_unmoved(side: Reached) -> float:

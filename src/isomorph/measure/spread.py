@@ -17,10 +17,14 @@ from isomorph.core.chance import (
     threshold,
 )
 from isomorph.core.errors import IsomorphError
+from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.measure.reached_values import Reached
+
+_FLOAT64_SHARE = unit_roundoff("float64") / unit_roundoff("float32")
+"""Two float64 oracles of one function differ by their own rounding: this share of float32's."""
 
 __all__ = ["FALSE_ALARM", "Spread", "merged", "student", "threshold"]
 
@@ -80,6 +84,19 @@ def hopeless(
         return math.sqrt(largest_deficit(draws, 1, false_alarm))
     alone = student(elements, draws, false_alarm)
     return alone / student(elements, max(freedom, draws), false_alarm)
+
+
+def of_float64(rounding: Spread | None) -> Spread | None:
+    """Return how far float64 itself rounds, by how far float32 does; None where nothing rounds."""
+    if rounding is None or rounding.deviation is None:
+        return None
+    return Spread(
+        draws=rounding.draws,
+        deviation=_FLOAT64_SHARE * rounding.deviation,
+        unsettled=np.zeros(rounding.deviation.shape, bool),
+        freedom=rounding.freedom,
+        lower_bound=rounding.lower_bound,
+    )
 
 
 def merged(*spreads: Spread | None) -> Spread | None:

@@ -12,8 +12,8 @@ from isomorph.core.divergence import Divergence, ErrorTerm, Judgment, Verdict
 from isomorph.core.messages import message
 from isomorph.measure.budget_check import as_stored, judge, judge_stated_budget
 from isomorph.measure.distance import float_info, is_inexact, widen
-from isomorph.measure.spread import Spread, merged
-from isomorph.oracle.noise import unit_roundoff
+from isomorph.measure.reached_values import values_meet
+from isomorph.measure.spread import Spread, merged, of_float64
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -24,8 +24,6 @@ INTENDED = "spread of float64 runs with ideal quantizers and weights of the decl
 OWN_ROUNDING = "rounding of the float64 runs themselves, a lower bound of the allowance"
 SAME = message("EQUIVALENT.same")
 _DIFFERENT = message("DIVERGENT.graphs")
-_OWN_SHARE = unit_roundoff("float64") / unit_roundoff("float32")
-"""Two float64 oracles of one function differ by their own rounding: this share of float32's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +183,7 @@ class _Errors:
         float64 alone does not explain the difference. Without ``jumps`` the values that draws
         reached explain nothing.
         """
-        own = self._own_rounding()
+        own = of_float64(self.budget)
         if own is not None:
             alone = self._between_oracles(replace(own, lower_bound=True), OWN_ROUNDING)
             if alone is not None and alone.within:
@@ -208,18 +206,6 @@ class _Errors:
         if spread is not None and not jumps:
             spread = replace(spread, reached=())
         self.translation = self._between_oracles(spread, ALLOWANCE)
-
-    def _own_rounding(self) -> Spread | None:
-        """Return how far float64 itself rounds; None where numbers do not round."""
-        if self.budget is None or self.budget.deviation is None:
-            return None
-        return Spread(
-            draws=self.budget.draws,
-            deviation=_OWN_SHARE * self.budget.deviation,
-            unsettled=np.zeros(self.budget.deviation.shape, bool),
-            freedom=self.budget.freedom,
-            lower_bound=self.budget.lower_bound,
-        )
 
     def _between_oracles(self, spread: Spread | None, derivation: str) -> ErrorTerm | None:
         cand, ref = self.candidate.compared, self.reference.compared
@@ -292,8 +278,8 @@ def _decide(errors: _Errors, question: Question) -> tuple[Verdict, str]:
     if question.lossy:
         return _decide_lossy(errors)
     # A quantizer's step is no excuse here: equal graphs quantize equally.
-    near = errors.near()
-    if _within(errors.rounding) or (_within(near) and _consistent(errors)):
+    alike = _alike(errors)
+    if _within(errors.rounding) or (alike and _consistent(errors)):
         return _decide_near(errors)
     # Re-rounded constants may explain a difference of any size. Not before a quantizer: there one
     # rounding can move a whole quantization range, which is to be found.
@@ -303,7 +289,7 @@ def _decide(errors: _Errors, question: Question) -> tuple[Verdict, str]:
             if errors.allowance_exceeds_values():
                 return Verdict.UNKNOWN, message("UNKNOWN.constants_dominate")
             return _decide_same_meaning(errors)
-    if not _within(near):
+    if not alike:
         return Verdict.DIVERGENT, _DIFFERENT
     return _decide_hidden(errors)
 
@@ -388,6 +374,15 @@ def _stored_type(run: Array | None, otherwise: str) -> str:
 
 def _wider(left: str, right: str) -> str:
     return left if float(float_info(left).max) > float(float_info(right).max) else right
+
+
+def _alike(errors: _Errors) -> bool:
+    """Whether the runs agree by rounding alone, and jumps lead both sides to common values."""
+    near = errors.near()
+    sides = [
+        (each.run, each.compared, each.rounding) for each in (errors.reference, errors.candidate)
+    ]
+    return near is not None and near.within and values_meet(sides, near.budget.allowed_max)
 
 
 def _consistent(errors: _Errors) -> bool:

@@ -12,7 +12,9 @@ from isomorph.measure.reached_values import (
     never_moved,
     usually_uncovered,
     usually_unmoved,
+    values_meet,
 )
+from isomorph.measure.spread import Spread
 
 
 def reached(*rows, plain=None):
@@ -98,3 +100,27 @@ def test_values_that_no_other_draw_comes_near_are_counted_per_draw():
 def test_an_element_counts_as_unmoved_only_if_no_draw_of_either_side_moves_it():
     left, right = reached([1.0, 0.0, 0.0]), reached([0.0, 0.0, 1.0], [0.0, 0.0, 0.0])
     assert never_moved((left, right)).tolist() == [False, True, False]
+
+
+def side(oracle, run, *rows):
+    """A side with its run and the draws of its values."""
+    drawn = (reached(*rows),) if rows else ()
+    unsettled = np.zeros(len(oracle), bool)
+    spread = Spread(draws=len(rows), deviation=None, unsettled=unsettled, reached=drawn)
+    return np.array(run, float), np.array(oracle, float), spread
+
+
+def test_sides_that_jump_need_a_value_in_common():
+    jumping = side([2.0, 5.0], [1.0, 5.0], [-1, 0], [0, 0])
+    assert not values_meet([jumping, side([0.0, 5.0], [0.0, 5.0])], 1e-6)
+    assert values_meet([jumping, side([1.0, 5.0], [1.0, 5.0])], 1e-6)
+    assert values_meet([jumping, side([2.0, 5.0], [2.0, 5.0])], 1e-6)
+    assert values_meet([jumping, side([0.0, 5.0], [0.0, 5.0], [1, 0])], 1e-6)
+
+
+def test_what_is_not_known_or_not_finite_is_no_difference():
+    jumping = side([2.0], [1.0], [-1])
+    assert values_meet([jumping, (None, None, None)], 1e-6)
+    assert values_meet([jumping, side([0.0], [0.0])], None)
+    assert values_meet([jumping, side([np.nan], [np.nan])], 1e-6)
+    assert values_meet([side([2.0], [1.0]), side([0.0], [0.0])], 1e-6)
