@@ -16,7 +16,7 @@ _MOST_PHASES = 3
 
 
 def closing(report: Report, *, verbose: bool) -> str:
-    """``inputs generated: normal, uniform · seed 0 · 2.1 s · isomorph 0.1.0 · more: -v``."""
+    """``inputs generated: normal · seed 0 · 2.1 s, 3.0 CPU s (…) · isomorph 0.1.0 · more: -v``."""
     parts = [f"seed {report.seed}"]
     if verbose:
         parts += [counted(report.draws, "draw"), f"false alarm {report.false_alarm:g}"]
@@ -24,7 +24,7 @@ def closing(report: Report, *, verbose: bool) -> str:
     if origins:
         parts.insert(0, "inputs " + "; ".join(printable(origin, limit=120) for origin in origins))
     if report.cost is not None:
-        parts.append(_cost(report.cost, verbose=verbose))
+        parts.append(_cost(report.cost))
     elif report.elapsed:
         parts.append(f"{sum(report.elapsed.values()):.1f} s")
     if report.version:
@@ -32,10 +32,8 @@ def closing(report: Report, *, verbose: bool) -> str:
     return " · ".join([*parts, "more: -o page.html" if verbose else "more: -v, or -o page.html"])
 
 
-def _cost(cost: Cost, *, verbose: bool) -> str:
+def _cost(cost: Cost) -> str:
     """``2.1 s, 3.0 CPU s (oracle 1.4, load 0.9, start 0.5)``: the phases with the most."""
-    if not verbose:
-        return f"{cost.wall:.1f} s"
     costliest = (f"{each.name} {each.cpu:.1f}" for each in cost.phases[:_MOST_PHASES])
     return f"{cost.wall:.1f} s, {cost.cpu:.1f} CPU s ({', '.join(costliest)})"
 
