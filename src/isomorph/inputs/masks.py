@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 TRANSPARENT = frozenset(
     {"Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten", "Expand",
-     "Slice", "Split", "Clip", "Dropout"}
+     "Slice", "Split", "Clip", "Dropout", "Tile", "Gather", "GatherElements", "GatherND"}
 )  # fmt: skip
-"""Operators that pass on the values of an input."""
+"""Operators that pass on values of their first input."""
 _JOINING = frozenset({"And", "Or", "Min", "Max", "BitwiseAnd", "BitwiseOr"})
 _COMPARED = frozenset({"Less", "LessOrEqual", "Greater", "GreaterOrEqual"})
 UNSEEN = math.log(2.0**-149)

@@ -21,13 +21,15 @@ def node(op, inputs, output, **attributes):
     )  # fmt: skip
 
 
-def graph(*nodes, dtype="bool", name="m", shape=(3, 6), **constants):
+def graph(*nodes, dtype="bool", name="m", shape=(3, 6), tensors=None, **constants):
     specs = (
         TensorSpec(name="x", dtype="float32", shape=(3, 6, 4)),
         TensorSpec(name=name, dtype=dtype, shape=shape),
     )
     stored = {key: constant_of(key, value) for key, value in constants.items()}
-    return Graph(name="g", inputs=specs, outputs=(), nodes=nodes, tensors={}, constants=stored)
+    return Graph(
+        name="g", inputs=specs, outputs=(), nodes=nodes, tensors=tensors or {}, constants=stored
+    )
 
 
 HIDES = {
@@ -53,6 +55,11 @@ KEEPS = {
         dtype="int64",
     ),
     "of an attention": graph(node("Attention", "x x x m", "y")),
+    "picked by positions": graph(
+        node("Cast", "m", "b"), node("GatherND", "b places", "p"), node("And", "causal p", "k"),
+        node("Expand", "k", "e"), node("Attention", "x x x e", "y"), dtype="int64", places=RANGE,
+        tensors={"e": TensorSpec(name="e", dtype="bool", shape=(3, 1, 6, 6))},
+    ),
     "multiplied": graph(node("Cast", "m", "f"), node("Mul", "x f", "y")),
 }  # fmt: skip
 
