@@ -91,6 +91,16 @@ class RepairRun:
                 return check_pair(self.reference, candidate, sample, options).findings
         return ()
 
+    def shown_elsewhere(self, candidate: ModelHandle, known: Report | None) -> bool:
+        """Add inputs with a difference that no sample shows: those of a report, or of a check."""
+        if known is None:
+            options = replace(self.options, locate=True)
+            known = check_pair(self.reference, candidate, self.samples[0], options)
+        wrong = [known] if known.verdict not in GOOD else []
+        found = list(revealing_samples(wrong, of_weights=False))
+        self.samples += found
+        return bool(found)
+
     def improved(self, state: _State) -> _State | None:
         """One round: a patch for every target that has one, applied together."""
         found = [pair for each in self._targets(state) for pair in self._supplied(each)]
@@ -308,6 +318,8 @@ def repair(
     else:
         before = run.measured(candidate)
     run.samples += revealing_samples(before)
+    if trusted(before) and run.shown_elsewhere(candidate, report):
+        before = run.measured(candidate)
     state = _State(handle=candidate, applied=(), reports=before)
     if not state.good and only_runtime_wrong(before):
         return _run_otherwise(run, candidate, before, started)

@@ -44,11 +44,15 @@ def constant_targets(
         yield whole_model_target(by_weight[name], graphs, (node, readers), name, (value, right))
 
 
-def revealing_samples(reports: Sequence[Report]) -> Iterator[Sample]:
-    """The inputs that a search found to show a weight that differs: a repair is proven on them."""
+def revealing_samples(reports: Sequence[Report], *, of_weights: bool = True) -> Iterator[Sample]:
+    """The inputs that a search found to show a difference: a repair is proven on them.
+
+    ``of_weights``: those that show a weight that differs, and no others.
+    """
     for report in reports:
         for finding in report.findings:
-            if finding.code == CODE and finding.fact(Fact.INPUTS) is not None:
+            shown = finding.fact(Fact.INPUTS) is not None
+            if shown and (finding.code == CODE or not of_weights):
                 try:
                     feeds = decoded_inputs(finding.fact(Fact.INPUTS))
                 except (UsageError, ValueError, KeyError, TypeError):
