@@ -375,11 +375,14 @@ def accuracy_level(facts):
 
 def silent_export(facts):
     assert facts["every row sees a key"]["verdict"] == "equivalent"
-    operators = {"divisor_override": "AveragePool", "a row that sees no key": "Attention"}
-    for title, operator in operators.items():
+    expected = {
+        "divisor_override": ("attribute", "AveragePool"),
+        "a row that sees no key": ("missing_op", "the mask hides every key of 1 row"),
+    }
+    for title, (cause, words) in expected.items():
         if facts[title]["verdict"] == "divergent":  # a later version may be right
-            _one_cause(facts, "attribute", title)
-            assert operator in facts[f"{title}, in words"]
+            _one_cause(facts, cause, title)
+            assert words in facts[f"{title}, in words"]
         else:
             assert facts[title]["verdict"] == "equivalent"
 

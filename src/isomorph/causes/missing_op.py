@@ -16,6 +16,7 @@ from isomorph.core.patch import Patch, SetOp
 from isomorph.core.report import Experiment, Fact
 from isomorph.diagnose import node_constants, tensor_grids
 from isomorph.diagnose.added_nodes import added_nodes
+from isomorph.diagnose.hidden_rows import hidden_rows
 from isomorph.diagnose.missing_inputs import OPTIONAL_INPUTS, connections
 from isomorph.match.quantizers import float_operator
 from isomorph.match.topology import Topology
@@ -53,6 +54,10 @@ class MissingOp:
 
     def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Count what goes in; then look for operators without a counterpart."""
+        unseen = hidden_rows(context)
+        if unseen is not None:
+            yield unseen
+            return
         fewer = _live_inputs(context, of_candidate=False) - _live_inputs(context, of_candidate=True)
         missing = _missing_input(context, fewer) if fewer > 0 else None
         if missing is not None:

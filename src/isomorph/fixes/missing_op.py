@@ -19,6 +19,7 @@ from isomorph.diagnose.missing_inputs import QUANTIZERS, connections
 from isomorph.diagnose.parameters import unused_name
 from isomorph.fixes._operands import Operands, operands
 from isomorph.fixes._other_operator import other_operators
+from isomorph.fixes._unseen_rows import filled_with_infinity
 from isomorph.match.attributes import SAME_MEANING
 from isomorph.registry import operator_tables
 
@@ -71,6 +72,7 @@ class MissingOp:
 
     def propose(self, finding: Finding, context: FaultContext) -> Iterator[Patch]:
         """Connections first, then nodes."""
+        yield from filled_with_infinity(context)
         for node in context.nodes:
             yield from connections(context, node)
         yield from _replaced(context, (finding.fact(Fact.OPERATORS) or ()))

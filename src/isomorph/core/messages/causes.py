@@ -88,6 +88,14 @@ CAUSES: Mapping[str, str] = {
     "layout.operands": "the {parts} of {op} are {arrangement}",
     # missing_op
     "missing_op.mask": "the reference adds a mask to the scores, and the candidate adds nothing",
+    "missing_op.hidden_rows": (
+        "the mask hides every key of {rows}: the reference returns 0 there, and the candidate "
+        "the mean of all values; every other row is right"
+    ),
+    "missing_op.hidden_rows_zero": (
+        "the mask hides every key of {rows}: the candidate returns 0 there, and the reference "
+        "does not; every other row is right"
+    ),
     "missing_op.inputs": "{op} lacks {count} of the inputs that the reference's has",
     "missing_op.instead": "{op} stands where the reference has {right}",
     "missing_op.absent": "the reference's {op} is missing",

@@ -64,6 +64,11 @@ FIXES: Mapping[str, str] = {
     "FIX.read": "let input {place} read {tensor!r}",
     "FIX.operands": "put the {parts} in the order {names}",
     # missing_op
+    "FIX.hidden_rows": (
+        "set the rows that see no key to 0 after the softmax, or ignore them: they are mostly "
+        "padding"
+    ),
+    "FIX.hidden_rows_zero": "ignore the rows that see no key: they are mostly padding",
     "FIX.mask": "add the mask before the softmax",
     "FIX.connect": "connect the missing input",
     "FIX.replace": "replace {op} with {right}",
