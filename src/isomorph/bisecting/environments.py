@@ -56,7 +56,7 @@ class MadeEnvironment:
     packages: Mapping[str, str]
 
 
-class NotInstallable(Exception):  # noqa: N818 - an answer about a release, and no failure of ours
+class ReleaseUnusableError(Exception):
     """A release that this Python cannot install or import."""
 
 
@@ -121,7 +121,7 @@ class ReleaseEnvironments:
             self._install(interpreter, [*wanted[:1], _OLDER_NUMPY, *self._extra])
             ended = self._run(check)
             if ended.exit_code != 0:
-                raise NotInstallable(f"it does not work when installed: {_last_line(ended)}")
+                raise ReleaseUnusableError(f"it does not work when installed: {_last_line(ended)}")
         packages: dict[str, str] = read_json(self._run([interpreter, "-c", _VERSIONS]).output)
         with new_file(folder / _NOTE) as file:
             file.write(json.dumps(packages, indent=1, sort_keys=True).encode())
@@ -131,7 +131,7 @@ class ReleaseEnvironments:
         pip = [self._pip_python, *_PIP, "--python", interpreter]
         ended = self._run([*pip, "install", "--quiet", "--no-compile", *requirements])
         if ended.exit_code != 0:
-            raise NotInstallable(_last_line(ended))
+            raise ReleaseUnusableError(_last_line(ended))
 
     @cached_property
     def _pip_python(self) -> str:

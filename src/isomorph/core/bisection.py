@@ -12,7 +12,7 @@ from enum import StrEnum
 SCHEMA = "isomorph.bisection/1"
 
 
-class Over(StrEnum):
+class PointKind(StrEnum):
     """What the points of a search are."""
 
     RELEASES = "releases"
@@ -60,7 +60,7 @@ class Trial:
 class Bisection:
     """The whole search. ``trials`` are in the order in which they were made."""
 
-    over: Over
+    over: PointKind
     package: str
     side: str
     reference: str

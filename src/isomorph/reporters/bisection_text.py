@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isomorph.core.bisection import Over, SearchOutcome, TrialStatus
+from isomorph.core.bisection import PointKind, SearchOutcome, TrialStatus
 from isomorph.core.escaping import printable
 from isomorph.reporters.table import columns
 
@@ -13,8 +13,12 @@ if TYPE_CHECKING:
 
 _REASON = 120
 _ALONE = " alone"
-_SWITCHED = (Over.OPTIMIZERS, Over.PASSES)
-_HEADS = {Over.OPTIMIZERS: "point", Over.PASSES: "pass left out", Over.OPSETS: "operator set"}
+_SWITCHED = (PointKind.OPTIMIZERS, PointKind.PASSES)
+_HEADS = {
+    PointKind.OPTIMIZERS: "point",
+    PointKind.PASSES: "pass left out",
+    PointKind.OPSETS: "operator set",
+}
 
 
 def as_text(found: Bisection) -> str:
@@ -35,7 +39,7 @@ def as_line(trial: Trial) -> str:
 
 
 def _headline(found: Bisection) -> str:
-    what = found.package if found.over is Over.RELEASES else f"{found.over} of {found.package}"
+    what = found.package if found.over is PointKind.RELEASES else f"{found.over} of {found.package}"
     if found.outcome is SearchOutcome.UNDECIDED:
         return f"UNDECIDED: fewer than two of these {found.over} have a verdict ({what})"
     before, after = (found.trial(point) for point in (found.before, found.after))
@@ -50,7 +54,7 @@ def _headline(found: Bisection) -> str:
         )
     if found.over in _SWITCHED:
         return f"{after.verdict.upper()} once {after.point} is off, {before.verdict} before"
-    if found.over is Over.OPSETS:
+    if found.over is PointKind.OPSETS:
         return (
             f"operator set {after.point} is the first with another verdict: "
             f"{after.verdict.upper()}, {before.verdict} with {before.point}"
@@ -77,7 +81,7 @@ def _details(found: Bisection) -> list[str]:
 
 def _other_packages(found: Bisection) -> list[str]:
     """What else differs between the two environments: the change may come from there."""
-    if found.over is not Over.RELEASES or found.outcome is not SearchOutcome.FOUND:
+    if found.over is not PointKind.RELEASES or found.outcome is not SearchOutcome.FOUND:
         return []
     before, after = (each.packages for each in found.ends)
     names = sorted({*before, *after} - {found.package}, key=str.lower)
