@@ -14,7 +14,7 @@ from isomorph.cli.output_format import BY_SUFFIX
 from isomorph.core.error_of import error_of
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.escaping import printable
-from isomorph.core.runtime_word import require_trust
+from isomorph.store.option_trust import require_trust
 from isomorph.store.projects import NAMES, find_project
 from isomorph.store.targets import check_target
 
