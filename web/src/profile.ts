@@ -36,7 +36,7 @@ export function profile(report: Report, selection: Selection): HTMLElement {
     `Relative error at every node in topological order, on inputs ${report.profile?.origin ?? ""}. The band is what rounding explains. ${bodies(side)}Drag to zoom, double-click to reset, click to choose a node.`,
     plot,
     readout,
-    ...report.skipped.filter((one) => one.what.startsWith("error profile")).map((one) => h("p", { class: "note" }, `No ${one.what}: ${one.why}.`)),
+    ...report.skipped.filter((one) => one.section === "profile").map((one) => h("p", { class: "note" }, `No ${one.what}: ${one.why}.`)),
   );
 }
 

@@ -33,7 +33,7 @@ export function quantization(report: Report): HTMLElement | null {
         decibels(row.ideal_sqnr_db),
         h("span", { class: (real(row.local_quanta) ?? 0) > 1 ? "bad" : undefined }, figure(row.local_quanta)),
         ...(gains ? [percent(row.gain)] : []),
-        [row.misread.length > 0 ? `reader has another ${row.misread.join(", ")}` : "", row.changed.length > 0 ? `${row.changed.join(", ")} changed` : ""].filter(Boolean).join("; "),
+        [real(row.factor ?? null) === null ? "" : `${figure(row.factor ?? null)} × the reference's`, row.misread.length > 0 ? `reader has another ${row.misread.join(", ")}` : "", row.changed.length > 0 ? `${row.changed.join(", ")} changed` : ""].filter(Boolean).join("; "),
       ]),
     ),
     rows.length > MOST_ROWS && h("p", { class: "note" }, `… and ${rows.length - MOST_ROWS} more.`),
