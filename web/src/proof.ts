@@ -128,7 +128,7 @@ function why(reason: OpenReason | null): string {
   const details = reason.details === "" ? "" : `: ${reason.details}`;
   switch (reason.reason) {
     case "no meaning":
-      return `no meaning for operator ${reason.op} at ${reason.node}${details}`;
+      return `operator ${reason.op} at ${reason.node} is not defined for proofs${details}`;
     case "unexplained constant":
       return `unexplained constant ${reason.details}${place}: it is none of the reference's, nor computed from them`;
     case "different identity":

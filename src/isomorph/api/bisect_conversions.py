@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from isomorph import registry
 from isomorph.api.bisect_question import Question, fields_of, new_name, trial_of, unknown
 from isomorph.api.environment import load_options, open_loader
-from isomorph.core.bisection import Bisection, PointKind, SearchOutcome, Trial, TrialStatus
+from isomorph.core.bisection import Bisection, PointKind, SearchOutcome, Trial, TrialStatus, alone
 from isomorph.core.conversion import AS_IS
 from isomorph.core.converter_abilities import OPSET, HasPasses, RunsInReleases, TakesOpset
 from isomorph.core.error_of import error_of
@@ -170,8 +170,8 @@ def over_passes(question: Question, asked: Releases, target: Target, judge: Judg
         found = _searched(PointKind.PASSES, made, points, fields_of(search))
         if found.outcome is not SearchOutcome.FOUND:
             return found
-        alone = judge(f"{found.after} alone", lambda: tried(leaving_out([found.after])))
-        return replace(found, trials=(*found.trials, alone))
+        only = judge(alone(found.after), lambda: tried(leaving_out([found.after])))
+        return replace(found, trials=(*found.trials, only))
 
 
 def _searched(

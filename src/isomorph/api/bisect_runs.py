@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isomorph.api.bisect_question import fields_of, new_name, trial_of
-from isomorph.core.bisection import Bisection, PointKind, SearchOutcome, Trial, TrialStatus
+from isomorph.core.bisection import Bisection, PointKind, SearchOutcome, Trial, TrialStatus, alone
 from isomorph.core.error_of import error_of
 from isomorph.core.errors import UsageError
 from isomorph.core.execution import InstalledFrom
@@ -135,8 +135,8 @@ def over_optimizers(question: Question, side: str, judge: Judge) -> Bisection:
     if found.outcome is not SearchOutcome.FOUND:
         return found
     settings = switched_off(side, [found.after], switches)
-    alone = judge(f"{found.after} alone", lambda: tried(settings))
-    return replace(found, trials=(*found.trials, alone))
+    only = judge(alone(found.after), lambda: tried(settings))
+    return replace(found, trials=(*found.trials, only))
 
 
 def _require_optimizers(name: str) -> ListsOptimizers:

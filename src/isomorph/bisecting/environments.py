@@ -21,6 +21,7 @@ from pathlib import Path
 
 from isomorph.core.bisection_limits import INSTALL_SECONDS
 from isomorph.core.errors import RuntimeFailedError, UsageError, message_lines
+from isomorph.core.messages import message
 from isomorph.core.untrusted_json import read_json
 from isomorph.store.atomic import new_file
 from isomorph.workers.interpreters import python_version, variables_elsewhere
@@ -121,7 +122,7 @@ class ReleaseEnvironments:
             self._install(interpreter, [*wanted[:1], _OLDER_NUMPY, *self._extra])
             ended = self._run(check)
             if ended.exit_code != 0:
-                raise ReleaseUnusableError(f"it does not work when installed: {_last_line(ended)}")
+                raise ReleaseUnusableError(message("BISECT.unusable", error=_last_line(ended)))
         packages: dict[str, str] = read_json(self._run([interpreter, "-c", _VERSIONS]).output)
         with new_file(folder / _NOTE) as file:
             file.write(json.dumps(packages, indent=1, sort_keys=True).encode())

@@ -41,6 +41,11 @@ class SearchOutcome(StrEnum):
     """Fewer than two points have a verdict."""
 
 
+def alone(point: str) -> str:
+    """The point at which nothing but what changed the verdict is off."""
+    return f"{point} alone"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
     """One point that was tried. ``verdict`` is empty where it has none; ``reason`` says why."""
