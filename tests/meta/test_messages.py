@@ -45,7 +45,7 @@ OF_DIFFERENCES = frozenset({"CAUSE", "crash", "difference"})
 OF_FAULTS = frozenset({"constant", "fault"})
 """Beginnings of the keys of experiments that belong to no single cause."""
 COMMANDS = frozenset({"REPAIR", "CONVERT", "STRESS", "RANGES", "EXTRACT"})
-ANSWERING = frozenset({"PROVE", "BISECT", "SWEEP", "DOCTOR", "DIFF", "DEMO", "ACCEPT"})
+ANSWERING = frozenset({"PROVE", "BISECT", "SWEEP", "DOCTOR", "DIFF", "DEMO", "ACCEPT", "HELP"})
 WITHOUT_SENTENCES = ("causes", "fixes")
 """Packages whose every text ends in a finding, an experiment or a patch."""
 ANSWERS_OF_COMMANDS = (

@@ -71,8 +71,10 @@ export function proofSection(proof: Proof | null | undefined): HTMLElement | nul
     proof.contradicted.length > 0 &&
       h("p", { class: "bad", role: "alert" }, `Proven, and measured to differ: ${proof.contradicted.join(", ")}. This is a defect of isomorph: rely on neither answer.`),
     table(
-      ["output", "", "why it is not proven"],
-      proof.outputs.slice(0, MOST_ROWS).map((one) => [name(one.reference), chip(one.standing), h("span", { class: "words" }, why(one.open))]),
+      whole(proof) ? ["output", ""] : ["output", "", "why it is not proven"],
+      proof.outputs
+        .slice(0, MOST_ROWS)
+        .map((one) => [name(one.reference), chip(one.standing), ...(whole(proof) ? [] : [h("span", { class: "words" }, why(one.open))])]),
     ),
     proof.outputs.length > MOST_ROWS && h("p", { class: "note" }, `… and ${proof.outputs.length - MOST_ROWS} more outputs.`),
     h(

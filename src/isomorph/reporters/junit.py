@@ -98,8 +98,8 @@ def _figures(one: Divergence) -> str:
         part = getattr(one, word)
         if part is not None:
             lines.append(
-                f"{word.replace('_', ' ')}: largest {part.distance.max_abs}, "
-                f"{part.budget.ratio} of its budget ({part.budget.derivation})"
+                f"{word.replace('_', ' ')}: largest {part.distance.max_abs:.3g}, "
+                f"{part.budget.ratio:.3g} of its budget ({part.budget.derivation})"
             )
     return "\n".join(lines)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 ANSWERS: Mapping[str, str] = {
+    # isomorph without a command
+    "HELP.begin": "Begin with: isomorph demo, or isomorph check MODEL CONVERTED",
     # prove, and the section of a check with --prove
     "PROVE.equal": "EQUIVALENT for every input of these shapes: {shapes}",
     "PROVE.open": "OPEN: {proven} of {count} outputs are proven equal for inputs of these shapes: "

@@ -74,6 +74,16 @@ _TEXTS: Mapping[str, tuple[str, ...]] = {
         "it writes: {known}",
         "did you mean {near!r}?",
     ),
+    "UNKNOWN_FORMAT.suffix_near": (
+        "the suffix of {file_name!r} names no format",
+        "it writes: {known}",
+        "did you mean {near!r}? --format terminal writes text",
+    ),
+    "UNKNOWN_FORMAT.other_suffix": (
+        "{file_name!r} looks like {kind}, which this command does not write",
+        "it writes: {known}",
+        "--format {first}, or another suffix",
+    ),
     "UNKNOWN_FORMAT.suffix": (
         "{file_name!r} looks like {format}, which this command does not write",
         "it writes: {known}",
