@@ -371,3 +371,11 @@ def test_an_unknown_verdict_shows_its_first_cause(report, wide):
     assert "failure 2" not in text
     assert "… and 1 more finding: -v" in text
     assert "failure 2" in VERBOSE.render(made)
+
+
+def test_beside_a_file_stand_the_verdict_the_cause_and_the_fix_alone(report):
+    text = TerminalReporter(Verbosity.BRIEF).render(report)
+    assert text.startswith("DIVERGENT")
+    assert "isomorph fix net.pt2 net.onnx" in text
+    assert "reference run" not in text
+    assert "-o page.html" not in text

@@ -56,6 +56,11 @@ _TEXTS: Mapping[str, tuple[str, ...]] = {
         "{word!r} is neither a file nor the name of a pair",
         "the pairs: {pairs}",
     ),
+    "UNKNOWN_NAME.pair_near": (
+        "{word!r} is neither a file nor the name of a pair",
+        "the pairs: {pairs}",
+        "did you mean {near!r}?",
+    ),
     "UNKNOWN_NAME.extension": ("there is no {kind} {name!r}", "known: {known}"),
     "UNKNOWN_NAME.extension_near": (
         "there is no {kind} {name!r}",
