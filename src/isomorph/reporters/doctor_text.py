@@ -47,13 +47,12 @@ def _summary(found: Sequence[InstallationItem]) -> Iterator[str]:
         members = [each for each in group if kind in _SHOWN or each.status in _WRONG]
         if members:
             yield kind
-            yield columns(
-                [(each.status, each.name, each.version or "", _next(each)) for each in members]
-            )
+            rows = [(each.status, each.name, each.version or "", _next(each)) for each in members]
+            yield from wrapped(columns(rows).splitlines())
     converters = [each for each in found if each.kind == "converter"]
     if converters:
         working = sum(each.status is InstallationStatus.OK for each in converters)
-        yield message("DOCTOR.converters", working=working, count=len(converters))
+        yield from wrapped([message("DOCTOR.converters", working=working, count=len(converters))])
 
 
 def _next(each: InstallationItem) -> str:
