@@ -45,7 +45,9 @@ OF_DIFFERENCES = frozenset({"CAUSE", "crash", "difference"})
 OF_FAULTS = frozenset({"constant", "fault"})
 """Beginnings of the keys of experiments that belong to no single cause."""
 COMMANDS = frozenset({"REPAIR", "CONVERT", "STRESS", "RANGES", "EXTRACT"})
-ANSWERING = frozenset({"PROVE", "BISECT", "SWEEP", "DOCTOR", "DIFF", "DEMO", "ACCEPT", "HELP"})
+ANSWERING = frozenset(
+    {"PROVE", "BISECT", "SWEEP", "DOCTOR", "DIFF", "DEMO", "ACCEPT", "HELP", "TRACE"}
+)
 WITHOUT_SENTENCES = ("causes", "fixes")
 """Packages whose every text ends in a finding, an experiment or a patch."""
 ANSWERS_OF_COMMANDS = (
@@ -60,6 +62,7 @@ ANSWERS_OF_COMMANDS = (
     "reporters/doctor_text.py",
     "reporters/proof_text.py",
     "reporters/report_diff_text.py",
+    "reporters/trace_text.py",
     "reporters/sweep_changes_text.py",
     "reporters/sweep_ci.py",
     "reporters/sweep_text.py",

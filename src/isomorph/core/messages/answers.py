@@ -194,6 +194,12 @@ ANSWERS: Mapping[str, str] = {
     "DIFF.cost": "Cost, in seconds",
     "DIFF.of_budget": "of its budget",
     "DIFF.the_same": "{count} the same",
+    # run and trace
+    "TRACE.place": "{runtime} {version} on {device}",
+    "TRACE.recorded": "recorded {count} tensors of {model} in {place}, with its float64 oracle",
+    "TRACE.without_oracle": "recorded {count} tensors of {model} in {place}, without an oracle",
+    "TRACE.note": "note: {note}",
+    "TRACE.compare": "compare it: isomorph check {folder} MODEL, or: isomorph check MODEL {folder}",
     # demo
     "DEMO.begins": "{made_by}, twice",
     "DEMO.converting": "converting a network",
