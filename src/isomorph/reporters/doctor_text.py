@@ -56,10 +56,10 @@ def _summary(found: Sequence[InstallationItem]) -> Iterator[str]:
 
 
 def _next(each: InstallationItem) -> str:
-    """The command that helps; what is only old or broken also has what is wrong with it."""
+    """The command that helps, and what is wrong unless the item is just missing."""
     if each.advice is None:
         return each.detail
-    if each.status in _WRONG:
+    if each.status is not InstallationStatus.MISSING:
         return message("DOCTOR.wrong", detail=each.detail, advice=each.advice)
     return each.advice
 

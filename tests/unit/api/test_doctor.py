@@ -186,12 +186,14 @@ def test_the_answer_comes_first_and_the_short_text_names_one_command_a_framework
         _item("package", "torch", InstallationStatus.MISSING, advice=install),
         _item("framework", "onnx"),
         _item("framework", "coreml", detail="not run: Core ML needs macOS"),
+        _item("framework", "executorch", detail="not run: it is missing", advice="pip install e"),
         _item("framework", "pytorch", InstallationStatus.MISSING, advice=install),
         _item("converter", "a", InstallationStatus.MISSING, advice="pip install a"),
     )
     text = as_text(found)
     assert text.startswith("READY: isomorph reads and runs models of onnx\n")
     assert text.count(install) == 1
+    assert "ok       executorch    not run: it is missing: pip install e" in text
     assert "pip install a" not in text
     assert "0 of 1" in text
     assert "-v lists" in text
