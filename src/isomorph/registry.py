@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, cast
 
-from isomorph.core import converter_abilities, protocols
+from isomorph.core import converter_abilities, execution, protocols
 from isomorph.core.entry_points import EntryPoint, entry_points
 from isomorph.core.error_of import error_of
 from isomorph.core.errors import UsageError
@@ -45,6 +45,7 @@ ABILITIES: Mapping[str, tuple[type, ...]] = {
         protocols.SetsPrecision,
         protocols.ListsOptimizers,
         protocols.WritesSettingsCode,
+        execution.LoadsLibraries,
         protocols.ReportsCapabilities,
     ),
     "converters": (

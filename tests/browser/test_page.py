@@ -427,7 +427,8 @@ def test_the_proof_names_outputs_reasons_and_assumptions(opened, divergent):
     page = opened({**divergent, "proof": json.loads(as_json(_proof(divergent)))})
     text = page.inner_text("#proof")
     assert "✓ proven" in text
-    assert "no meaning for operator TopK" in text
+    assert "operator TopK at " in text
+    assert "is not defined for proofs: a tie" in text
     assert "constants equal up to 1.00×10⁻⁷" in text
     assert "at most 1.00×10⁻¹⁵" in text
     page.locator("#proof summary", has_text="not proven").click()

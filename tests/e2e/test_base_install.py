@@ -152,8 +152,9 @@ def test_the_demo_converts_with_onnx_alone_and_names_torch(base, tmp_path):
 
 
 def test_doctor_lists_what_is_installed_and_what_is_missing(base, tmp_path):
-    done = _isomorph(base, tmp_path, "doctor")
+    done = _isomorph(base, tmp_path, "doctor", "-v")
     assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("READY: isomorph reads and runs models of onnx\n")
     states = {tuple(line.split()[:2]) for line in done.stdout.splitlines()}
     assert ("ok", "onnxruntime") in states
     assert ("missing", "torch") in states

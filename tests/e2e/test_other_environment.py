@@ -153,7 +153,7 @@ def test_the_release_that_changed_a_verdict_is_found(model, tmp_path, noting, sh
 
         def make(self, version):
             if version == "1.1":
-                raise environments.NotInstallable("no wheel for this Python")
+                raise environments.ReleaseUnusableError("no wheel for this Python")
             return environments.MadeEnvironment(
                 interpreter=str(made[version]), packages={"numpy": np.__version__}
             )

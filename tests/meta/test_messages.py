@@ -4,6 +4,7 @@ import ast
 import builtins
 import string
 from collections.abc import Mapping
+from functools import cache
 from itertools import chain
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from isomorph import registry
 from isomorph.core.divergence import Verdict
 from isomorph.core.messages import CATALOG, message
+from isomorph.core.messages.answers import ANSWERS
 from isomorph.core.messages.causes import CAUSES
 from isomorph.core.messages.errors import ERRORS
 from isomorph.core.messages.experiments import EXPERIMENTS, PARTS
@@ -43,8 +45,31 @@ OF_DIFFERENCES = frozenset({"CAUSE", "crash", "difference"})
 OF_FAULTS = frozenset({"constant", "fault"})
 """Beginnings of the keys of experiments that belong to no single cause."""
 COMMANDS = frozenset({"REPAIR", "CONVERT", "STRESS", "RANGES", "EXTRACT"})
+ANSWERING = frozenset(
+    {"PROVE", "BISECT", "SWEEP", "DOCTOR", "DIFF", "DEMO", "ACCEPT", "HELP", "TRACE"}
+)
 WITHOUT_SENTENCES = ("causes", "fixes")
 """Packages whose every text ends in a finding, an experiment or a patch."""
+ANSWERS_OF_COMMANDS = (
+    "api/doctor.py",
+    "checking/prove.py",
+    "checking/prove_sizes.py",
+    "cli/accept.py",
+    "cli/demo.py",
+    "reporters/_proof.py",
+    "reporters/bisection_text.py",
+    "reporters/diff_text.py",
+    "reporters/doctor_text.py",
+    "reporters/proof_text.py",
+    "reporters/report_diff_text.py",
+    "reporters/trace_text.py",
+    "reporters/sweep_changes_text.py",
+    "reporters/sweep_ci.py",
+    "reporters/sweep_text.py",
+)
+"""Modules that make the answer of a command; what they write is a user's to read."""
+COMMAND_LINES = ("pip install ", "import ", "isomorph ", "$ isomorph ")
+"""Beginnings of texts that are typed, not read."""
 CLOSED_WORDS = frozenset({" and ", " or ", "as declared", "away from zero", "to even", "to zero"})
 """Words between names, and values that are compared: ways of rounding, a precision."""
 
@@ -88,9 +113,13 @@ def _parts(names, given):
     return {f"EXPERIMENT.{name}.question" for name in names} | (own & CATALOG.keys())
 
 
+@cache
 def _modules(root):
-    for path in sorted((root / "src" / "isomorph").rglob("*.py")):
-        yield path.relative_to(root), ast.parse(path.read_text(encoding="utf-8"))
+    """Every module with its tree, read once for all gates."""
+    return tuple(
+        (path.relative_to(root), ast.parse(path.read_text(encoding="utf-8")))
+        for path in sorted((root / "src" / "isomorph").rglob("*.py"))
+    )
 
 
 def test_every_use_has_a_key_and_the_facts_of_its_template(root):
@@ -137,6 +166,7 @@ def test_a_key_begins_with_a_verdict_a_code_a_cause_or_its_family():
     assert {key.partition(".")[0] for key in FIXES} == {"FIX", "ADVICE"}
     assert {key.partition(".")[0] for key in SKIPPED} == {"SKIPPED"}
     assert {key.partition(".")[0] for key in OUTCOMES} == COMMANDS
+    assert {key.partition(".")[0] for key in ANSWERS} == ANSWERING
     rules = {registry.rule(name).code for name in registry.names("rules")}
     assert {key.partition(".")[0] for key in RULES} == rules
     refused = {key.split(".")[1] for key in ERRORS if not key.startswith("EXPECTED.")}
@@ -153,6 +183,7 @@ def test_no_two_families_share_a_key():
         FIXES,
         SKIPPED,
         OUTCOMES,
+        ANSWERS,
         RULES,
         ERRORS,
     )
@@ -193,8 +224,18 @@ def _words(node):
     return spoken and text not in CLOSED_WORDS
 
 
-def _sentences(tree):
-    """Texts with a space in a module, without docstrings, types and the words of errors."""
+def _command_line(node):
+    """Whether an expression is the text of a command."""
+    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+    text = "".join(str(each.value) for each in parts if isinstance(each, ast.Constant))
+    return text.lstrip().startswith(COMMAND_LINES)
+
+
+def _sentences(tree, *, command_lines=False):
+    """Texts with a space in a module, without docstrings, types and the words of errors.
+
+    With ``command_lines``, commands are left out as well.
+    """
     silent = set()
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
@@ -207,7 +248,8 @@ def _sentences(tree):
             silent |= {id(each) for each in ast.walk(node.slice)}
     for node in ast.walk(tree):
         text = isinstance(node, (ast.JoinedStr, ast.Constant))
-        if text and _words(node) and id(node) not in silent:
+        left_out = command_lines and text and _command_line(node)
+        if text and _words(node) and id(node) not in silent and not left_out:
             yield node.lineno
 
 
@@ -259,6 +301,26 @@ def test_causes_and_fixes_hold_no_sentence_at_all(root):
         for line in _sentences(tree)
     ]
     assert not found, "\n".join(found)
+
+
+def test_the_answers_of_commands_hold_no_sentence(root):
+    found = [
+        f"{path}:{line}"
+        for path, tree in _modules(root)
+        if path.relative_to("src/isomorph").as_posix() in ANSWERS_OF_COMMANDS
+        for line in _sentences(tree, command_lines=True)
+    ]
+    assert not found, "\n".join(found)
+    assert {str(path) for path, _ in _modules(root)} >= {
+        f"src/isomorph/{each}" for each in ANSWERS_OF_COMMANDS
+    }
+
+
+def test_the_gate_of_answers_leaves_commands_alone():
+    texts = ("f'pip install {name}'", "'isomorph sweep'")
+    for text in texts:
+        assert not list(_sentences(ast.parse(f"x = {text}"), command_lines=True)), text
+    assert list(_sentences(ast.parse("x = f'{a} of {b}'"), command_lines=True))
 
 
 @pytest.mark.parametrize(

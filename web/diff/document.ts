@@ -9,6 +9,8 @@ export type Relation = "matched" | "changed" | "regrouped" | "conversion" | "add
 
 export type ChangeKind = "operator" | "attribute" | "constant" | "type" | "shape" | "input";
 
+export type ReportSection = "profile" | "quantization";
+
 export type Verdict = "equivalent" | "degraded" | "divergent" | "unknown";
 
 export type Presence = "new" | "gone" | "changed" | "same";
@@ -142,6 +144,8 @@ export interface NodeChange {
 export interface Skipped {
   what: string;
   why: string;
+  /** The section of the report in which this is missing, where it is one section alone. */
+  section: ReportSection | null;
 }
 
 /** What changed between two reports. */

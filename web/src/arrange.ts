@@ -15,6 +15,14 @@ export interface Side {
 }
 
 const DEEPEST = 8;
+const MARGIN = 16;
+
+/** How far to move what reaches from one place to another, so that no side is blank while another is cut off. */
+export function settled(from: number, to: number, room: number): number {
+  if (to - from <= room - 2 * MARGIN) return (room - from - to) / 2;
+  if (from > MARGIN) return MARGIN - from;
+  return Math.max(0, room - MARGIN - to);
+}
 
 /** The nearest shown nodes before each: directly, or through some that are not shown. */
 export function joined(graph: GraphProfile, places: number[]): Map<number, number[]> {

@@ -12,7 +12,7 @@ import { Selection } from "./selection";
 import { alignment } from "./alignment";
 import { foundations, quantization, steps, testSet } from "./tables";
 import { tensors } from "./tensors";
-import { outputs, title, verdict } from "./verdict";
+import { outputs, pairOf, title, verdict } from "./verdict";
 import { viewer } from "./viewer";
 
 type Content = Report | Proof | { view: true } | string;
@@ -45,7 +45,7 @@ function draw(report: Report, page: HTMLElement, load?: Load, head: HTMLElement 
 /** The page of a proof alone, without a report. */
 function drawProof(proof: Proof, page: HTMLElement): void {
   document.documentElement.dataset["verdict"] = whole(proof) ? "equivalent" : "unknown";
-  document.title = `${whole(proof) ? "proven" : "open"} · isomorph`;
+  document.title = `${whole(proof) ? "Proven" : "Open"}: ${pairOf(proof.reference, proof.candidate)} · isomorph`;
   page.replaceChildren(...[proofHeader(proof), proofSection(proof)].filter((one) => one !== null));
 }
 

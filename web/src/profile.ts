@@ -29,6 +29,9 @@ export function profile(report: Report, selection: Selection): HTMLElement {
   const plot = h("div", { class: "plot", tabindex: 0, role: "application", "aria-roledescription": "chart", "aria-label": "Error of every node, logarithmic; left and right arrows choose a node" });
   const readout = h("div", { class: "readout", "aria-live": "polite" });
   const rows = collect(side, graph(report, "reference"));
+  if (rows.places.length === 0) {
+    return section("profile", "Error profile", "No node has an error to draw: every measured one is exactly 0, or no value was finite.", ...notes(report));
+  }
   requestAnimationFrame(() => draw(report, side, rows, plot, readout, selection));
   return section(
     "profile",
@@ -36,8 +39,13 @@ export function profile(report: Report, selection: Selection): HTMLElement {
     `Relative error at every node in topological order, on inputs ${report.profile?.origin ?? ""}. The band is what rounding explains. ${bodies(side)}Drag to zoom, double-click to reset, click to choose a node.`,
     plot,
     readout,
-    ...report.skipped.filter((one) => one.what.startsWith("error profile")).map((one) => h("p", { class: "note" }, `No ${one.what}: ${one.why}.`)),
+    ...notes(report),
   );
+}
+
+/** What is missing from the profile, and why. */
+function notes(report: Report): HTMLElement[] {
+  return report.skipped.filter((one) => one.section === "profile").map((one) => h("p", { class: "note" }, `No ${one.what}: ${one.why}.`));
 }
 
 function bodies(side: GraphProfile): string {

@@ -71,8 +71,10 @@ export function proofSection(proof: Proof | null | undefined): HTMLElement | nul
     proof.contradicted.length > 0 &&
       h("p", { class: "bad", role: "alert" }, `Proven, and measured to differ: ${proof.contradicted.join(", ")}. This is a defect of isomorph: rely on neither answer.`),
     table(
-      ["output", "", "why it is not proven"],
-      proof.outputs.slice(0, MOST_ROWS).map((one) => [name(one.reference), chip(one.standing), h("span", { class: "words" }, why(one.open))]),
+      whole(proof) ? ["output", ""] : ["output", "", "why it is not proven"],
+      proof.outputs
+        .slice(0, MOST_ROWS)
+        .map((one) => [name(one.reference), chip(one.standing), ...(whole(proof) ? [] : [h("span", { class: "words" }, why(one.open))])]),
     ),
     proof.outputs.length > MOST_ROWS && h("p", { class: "note" }, `… and ${proof.outputs.length - MOST_ROWS} more outputs.`),
     h(
@@ -128,7 +130,7 @@ function why(reason: OpenReason | null): string {
   const details = reason.details === "" ? "" : `: ${reason.details}`;
   switch (reason.reason) {
     case "no meaning":
-      return `no meaning for operator ${reason.op} at ${reason.node}${details}`;
+      return `operator ${reason.op} at ${reason.node} is not defined for proofs${details}`;
     case "unexplained constant":
       return `unexplained constant ${reason.details}${place}: it is none of the reference's, nor computed from them`;
     case "different identity":

@@ -31,6 +31,8 @@ export type Reason = "no meaning" | "unexplained constant" | "different identity
 
 export type BaselineState = "new" | "unchanged" | "worse" | "expired" | "fixed";
 
+export type ReportSection = "profile" | "quantization";
+
 export type FileRole = "inputs" | "data" | "state";
 
 /** The verdict of a check and everything that it is based on. */
@@ -385,6 +387,8 @@ export interface QuantizedTensor {
   local_quanta: Real | null;
   /** The share of the outputs' error that goes if this tensor alone stays in float. */
   gain: Real | null;
+  /** What the reference's weight was multiplied by before it was quantized, where that is one number other than 1 for all of it. */
+  factor: Real | null;
   counterpart: string | null;
   /** Parameters that the conversion changed. */
   changed: string[];
@@ -735,6 +739,8 @@ export interface Accepted {
 export interface Skipped {
   what: string;
   why: string;
+  /** The section of the report in which this is missing, where it is one section alone. */
+  section: ReportSection | null;
 }
 
 /** The files and options of a check; whether code may run is not among them. */

@@ -6,7 +6,7 @@ import { figure } from "./figures";
 import { real, type Report } from "./page_report";
 import { mark, nodeStandings } from "./proof";
 import type { GraphProfile, NodeProof } from "./report";
-import { commonRanks, HEIGHT, joined, key, layOut, WIDTH, type Role, type Side } from "./arrange";
+import { commonRanks, HEIGHT, joined, key, layOut, settled, WIDTH, type Role, type Side } from "./arrange";
 import { faultyInside, faulty, type Place, type Selection } from "./selection";
 
 export const USUAL = 11;
@@ -73,10 +73,18 @@ export class Slices {
     }
   }
 
+  /** No blank margin on one side while something is cut off on the other. */
+  private settle(): void {
+    if (this.cy === null) return;
+    const box = this.cy.elements().renderedBoundingBox();
+    this.cy.panBy({ x: settled(box.x1, box.x2, this.cy.width()), y: settled(box.y1, box.y2, this.cy.height()) });
+  }
+
   resized(): void {
     this.cy?.resize();
     this.fit();
     this.magnify();
+    this.settle();
   }
 
   show(place: Place): void {
@@ -132,6 +140,7 @@ export class Slices {
       this.cy.zoom(1.1);
       this.cy.center();
     } else this.magnify();
+    this.settle();
     this.box.dataset["nodes"] = String(this.cy.nodes().length);
     this.describe();
   }

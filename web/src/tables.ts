@@ -13,7 +13,7 @@ export function quantization(report: Report): HTMLElement | null {
   if (rows.length === 0) return null;
   const gains = rows.some((row) => (row.gain ?? null) !== null);
   const ends = (interval: Real[] | null): HTMLElement =>
-    interval === null ? h("span", {}, "–") : h("span", {}, h("span", { class: "whole" }, `${figure(interval[0])} …`), " ", h("span", { class: "whole" }, figure(interval[1])));
+    interval === null ? h("span", {}, "–") : h("span", {}, h("span", { class: "unbroken" }, `${figure(interval[0])} …`), " ", h("span", { class: "unbroken" }, figure(interval[1])));
   return section(
     "quantization",
     "Quantization",
@@ -33,8 +33,9 @@ export function quantization(report: Report): HTMLElement | null {
         decibels(row.ideal_sqnr_db),
         h("span", { class: (real(row.local_quanta) ?? 0) > 1 ? "bad" : undefined }, figure(row.local_quanta)),
         ...(gains ? [percent(row.gain)] : []),
-        [row.misread.length > 0 ? `reader has another ${row.misread.join(", ")}` : "", row.changed.length > 0 ? `${row.changed.join(", ")} changed` : ""].filter(Boolean).join("; "),
+        [real(row.factor ?? null) === null ? "" : `${figure(row.factor ?? null)} × the reference's`, row.misread.length > 0 ? `reader has another ${row.misread.join(", ")}` : "", row.changed.length > 0 ? `${row.changed.join(", ")} changed` : ""].filter(Boolean).join("; "),
       ]),
+      "stacks",
     ),
     rows.length > MOST_ROWS && h("p", { class: "note" }, `… and ${rows.length - MOST_ROWS} more.`),
   );

@@ -32,8 +32,13 @@ export function verdict(report: Report): HTMLElement {
 
 /** The title of the tab: the verdict first, since tabs are narrow, and both files. */
 export function title(report: Report): string {
-  const files = report.models.map((one) => fileName(one.location)).join(" → ");
-  return `${SENTENCE[report.verdict]}${files === "" ? "" : `: ${shown(files)}`} · isomorph`;
+  const files = pairOf(...report.models.map((one) => one.location));
+  return `${SENTENCE[report.verdict]}${files === "" ? "" : `: ${files}`} · isomorph`;
+}
+
+/** The names of the files, from the reference to the candidate. */
+export function pairOf(...locations: string[]): string {
+  return shown(locations.map(fileName).join(" → "));
 }
 
 function fileName(location: string): string {

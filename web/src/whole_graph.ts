@@ -2,7 +2,7 @@
 
 import { h, shown } from "./dom";
 import { figure } from "./figures";
-import type { Role } from "./arrange";
+import { settled, type Role } from "./arrange";
 import { moduleTree, openFirst, reveal, setOpen, type Part, type Tree } from "./module_tree";
 import { BLOCK, Painter, type Marks, type Window } from "./graph_painter";
 import { HEADER, layOutTree, type Box } from "./tree_layout";
@@ -143,6 +143,9 @@ export class WholeGraph {
     this.window.zoom = Math.min(1, Math.max(this.window.zoom, 0.8));
     this.window.left = (width - MAP_WIDTH) / 2 - (box.x + box.width / 2) * this.window.zoom;
     this.window.top = height / 2 - (box.y + box.height / 2) * this.window.zoom;
+    const { picture } = this.painter;
+    this.window.left += settled(this.window.left, this.window.left + picture.width * this.window.zoom, width - MAP_WIDTH);
+    this.window.top += settled(this.window.top, this.window.top + picture.height * this.window.zoom, height);
   }
 
   /** Open or close a module; it stays where it is on the screen. */

@@ -12,7 +12,7 @@ from isomorph.api.bisect_question import Question, judging
 from isomorph.api.bisect_runs import Releases, over_optimizers, over_releases
 from isomorph.api.option_keywords import with_keywords
 from isomorph.api.options import PairOptions
-from isomorph.core.bisection import Bisection, Over, Trial
+from isomorph.core.bisection import Bisection, PointKind, Trial
 from isomorph.core.error_of import error_of
 from isomorph.core.errors import UsageError
 from isomorph.version import VERSION
@@ -30,7 +30,7 @@ def bisect(
     convert: str | None = None,
     package: str = "",
     versions: str = "..",
-    over: Over | str = Over.RELEASES,
+    over: PointKind | str = PointKind.RELEASES,
     side: str | None = None,
     via: Sequence[str] = (),
     quantize: str | None = None,
@@ -69,7 +69,7 @@ def bisect(
         sources=(reference, candidate), options=with_keywords(options or PairOptions(), keywords),
         inputs=inputs, dims=dims or {}, seed=seed, trust=trust, progress=progress,
     )  # fmt: skip
-    judge, points = judging(on_trial), Over(over)
+    judge, points = judging(on_trial), PointKind(over)
     releases = Releases(
         package=package, versions=versions, python=python, extra=extra,
         cache=None if cache is None else Path(cache),
@@ -81,13 +81,13 @@ def bisect(
     if target is not None:
         from isomorph.api import bisect_conversions as conversions
 
-        if points is Over.RELEASES:
+        if points is PointKind.RELEASES:
             found = conversions.releases_of_conversions(question, releases, target, judge)
-        elif points is Over.OPSETS:
+        elif points is PointKind.OPSETS:
             found = conversions.over_opsets(question, versions, target, judge)
         else:
             found = conversions.over_passes(question, releases, target, judge)
-    elif points is Over.OPTIMIZERS:
+    elif points is PointKind.OPTIMIZERS:
         found = over_optimizers(question, side or "candidate", judge)
     else:
         found = over_releases(question, releases, side, judge)
@@ -102,7 +102,7 @@ def bisect(
 
 def _target(
     word: str | None,
-    over: Over,
+    over: PointKind,
     *,
     via: Sequence[str],
     quantize: str | None,
@@ -111,7 +111,7 @@ def _target(
     side: str | None,
 ) -> Target | None:
     """What to convert to; None where nothing is converted. Options that contradict are refused."""
-    converts = over in (Over.OPSETS, Over.PASSES)
+    converts = over in (PointKind.OPSETS, PointKind.PASSES)
     if word is None:
         stated = {"--via": via, "--quantize": quantize, "--opset": opset}
         idle = [name for name, value in stated.items() if value]
@@ -123,7 +123,7 @@ def _target(
         raise error_of(UsageError, "BAD_OPTION.candidate_and_conversion")
     if side is not None:
         raise error_of(UsageError, "BAD_OPTION.side_and_conversion")
-    if over is Over.OPTIMIZERS:
+    if over is PointKind.OPTIMIZERS:
         raise error_of(UsageError, "BAD_OPTION.optimizers_of_conversion")
     from isomorph.api.bisect_conversions import Target
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from isomorph import registry
 from isomorph.api.bisect_question import Question, fields_of, new_name, trial_of, unknown
 from isomorph.api.environment import load_options, open_loader
-from isomorph.core.bisection import Bisection, Over, SearchOutcome, Trial, TrialStatus
+from isomorph.core.bisection import Bisection, PointKind, SearchOutcome, Trial, TrialStatus, alone
 from isomorph.core.conversion import AS_IS
 from isomorph.core.converter_abilities import OPSET, HasPasses, RunsInReleases, TakesOpset
 from isomorph.core.error_of import error_of
@@ -84,7 +84,7 @@ def releases_of_conversions(
     question: Question, asked: Releases, target: Target, judge: Judge
 ) -> Bisection:
     """The first release of a converter's package whose result has another verdict."""
-    from isomorph.bisecting.environments import NotInstallable, run_program
+    from isomorph.bisecting.environments import ReleaseUnusableError, run_program
     from isomorph.bisecting.releases import chosen
     from isomorph.bisecting.search import first_change
     from isomorph.workers.interpreters import python_version
@@ -100,7 +100,7 @@ def releases_of_conversions(
         def tried(version: str) -> Trial:
             try:
                 place = environments.make(version)
-            except NotInstallable as error:
+            except ReleaseUnusableError as error:
                 return Trial(point=version, status=TrialStatus.NOT_INSTALLED, reason=str(error))
             made[version] = conversions.route.made(interpreter=place.interpreter)
             trial = conversions.judged(made[version])
@@ -108,7 +108,7 @@ def releases_of_conversions(
 
         search = first_change(points, lambda each: judge(each, lambda: tried(each)))
         found = Bisection(
-            over=Over.RELEASES, package=asked.package, side=SIDE, reference="", candidate="",
+            over=PointKind.RELEASES, package=asked.package, side=SIDE, reference="", candidate="",
             points=points, cache=str(asked.folder), converter=converter.name, **fields_of(search),
         )  # fmt: skip
         if found.outcome is not SearchOutcome.FOUND:
@@ -140,7 +140,7 @@ def over_opsets(question: Question, versions: str, target: Target, judge: Judge)
         search = first_change(
             points, lambda each: judge(each, lambda: made.trial(options={OPSET: each}))
         )
-        return _searched(Over.OPSETS, made, points, fields_of(search))
+        return _searched(PointKind.OPSETS, made, points, fields_of(search))
 
 
 def over_passes(question: Question, asked: Releases, target: Target, judge: Judge) -> Bisection:
@@ -167,15 +167,15 @@ def over_passes(question: Question, asked: Releases, target: Target, judge: Judg
         search = first_change(
             points, lambda each: judge(each, lambda: tried(options_of_point(each, names)))
         )
-        found = _searched(Over.PASSES, made, points, fields_of(search))
+        found = _searched(PointKind.PASSES, made, points, fields_of(search))
         if found.outcome is not SearchOutcome.FOUND:
             return found
-        alone = judge(f"{found.after} alone", lambda: tried(leaving_out([found.after])))
-        return replace(found, trials=(*found.trials, alone))
+        only = judge(alone(found.after), lambda: tried(leaving_out([found.after])))
+        return replace(found, trials=(*found.trials, only))
 
 
 def _searched(
-    over: Over, made: _Conversions, points: tuple[str, ...], fields: dict[str, Any]
+    over: PointKind, made: _Conversions, points: tuple[str, ...], fields: dict[str, Any]
 ) -> Bisection:
     name = made.converter.name
     return Bisection(
@@ -186,7 +186,7 @@ def _searched(
 
 def _one_release(converter: Converter, asked: Releases) -> str:
     """The interpreter of the one release that is named."""
-    from isomorph.bisecting.environments import NotInstallable
+    from isomorph.bisecting.environments import ReleaseUnusableError
     from isomorph.bisecting.releases import order
 
     if order(asked.versions) is None:
@@ -197,7 +197,7 @@ def _one_release(converter: Converter, asked: Releases) -> str:
     needs = converter.releases[asked.package]
     try:
         made = asked.environments(needs.statement, needs.beside).make(asked.versions)
-    except NotInstallable as error:
+    except ReleaseUnusableError as error:
         raise error_of(
             UsageError, "BAD_OPTION.release",
             package=asked.package, release=asked.versions, reason=error,

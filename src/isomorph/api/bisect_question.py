@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from isomorph.api.environment import open_loader
 from isomorph.core.bisection import Trial, TrialStatus
 from isomorph.core.errors import RuntimeFailedError, UnreadableModelError
+from isomorph.core.messages import message
 from isomorph.core.runtime_word import split_word
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def unknown(code: str, sentence: str, why: str | None) -> Trial:
         point="",
         status=TrialStatus.JUDGED,
         verdict=str(Verdict.UNKNOWN),
-        headline=f"UNKNOWN: {code}",
+        headline=message("BISECT.unknown", code=code),
         reason=" ".join(filter(None, (sentence, why))),
     )
 

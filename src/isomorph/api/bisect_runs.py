@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isomorph.api.bisect_question import fields_of, new_name, trial_of
-from isomorph.core.bisection import Bisection, Over, SearchOutcome, Trial, TrialStatus
+from isomorph.core.bisection import Bisection, PointKind, SearchOutcome, Trial, TrialStatus, alone
 from isomorph.core.error_of import error_of
 from isomorph.core.errors import UsageError
 from isomorph.core.execution import InstalledFrom
@@ -65,7 +65,7 @@ class Releases:
 
 def over_releases(question: Question, asked: Releases, side: str | None, judge: Judge) -> Bisection:
     """The first release of a runtime's package with another verdict."""
-    from isomorph.bisecting.environments import NotInstallable, run_program
+    from isomorph.bisecting.environments import ReleaseUnusableError, run_program
     from isomorph.bisecting.releases import chosen
     from isomorph.bisecting.search import first_change
     from isomorph.workers.interpreters import python_version
@@ -79,7 +79,7 @@ def over_releases(question: Question, asked: Releases, side: str | None, judge: 
     def tried(version: str) -> Trial:
         try:
             made = environments.make(version)
-        except NotInstallable as error:
+        except ReleaseUnusableError as error:
             return Trial(point=version, status=TrialStatus.NOT_INSTALLED, reason=str(error))
         runtimes = {**question.runtimes(), where: f"{runtime}{SEPARATOR}{made.interpreter}"}
         trial = trial_of(lambda: question.check(runtimes, {}))
@@ -87,7 +87,7 @@ def over_releases(question: Question, asked: Releases, side: str | None, judge: 
 
     search = first_change(points, lambda each: judge(each, lambda: tried(each)))
     found = Bisection(
-        over=Over.RELEASES, package=asked.package, side=where, reference="", candidate="",
+        over=PointKind.RELEASES, package=asked.package, side=where, reference="", candidate="",
         points=points, cache=str(asked.folder), **fields_of(search),
     )  # fmt: skip
     if found.outcome is not SearchOutcome.FOUND:
@@ -129,14 +129,14 @@ def over_optimizers(question: Question, side: str, judge: Judge) -> Bisection:
         lambda each: judge(each, lambda: tried(settings_of_point(side, each, switches))),
     )
     found = Bisection(
-        over=Over.OPTIMIZERS, package=environment.runtime, side=side, reference="", candidate="",
-        points=points, **fields_of(search),
+        over=PointKind.OPTIMIZERS, package=environment.runtime, side=side, reference="",
+        candidate="", points=points, **fields_of(search),
     )  # fmt: skip
     if found.outcome is not SearchOutcome.FOUND:
         return found
     settings = switched_off(side, [found.after], switches)
-    alone = judge(f"{found.after} alone", lambda: tried(settings))
-    return replace(found, trials=(*found.trials, alone))
+    only = judge(alone(found.after), lambda: tried(settings))
+    return replace(found, trials=(*found.trials, only))
 
 
 def _require_optimizers(name: str) -> ListsOptimizers:

@@ -26,6 +26,7 @@ from isomorph.core.cpu import this_cpu
 from isomorph.core.errors import IsomorphError
 from isomorph.core.execution import NeedsPlatform
 from isomorph.core.installation import InstallationItem, InstallationStatus
+from isomorph.core.messages import message
 from isomorph.sessions.host import Limits
 from isomorph.store.tempdirs import TempDirs
 from isomorph.version import VERSION
@@ -35,6 +36,7 @@ IMPORT_SECONDS = 180.0
 """Seconds for one import; a cold tensorflow on a busy machine needs half a minute."""
 
 WORKER_SECONDS = 60.0
+_OK = InstallationStatus.OK
 
 # The same package under another name on the index: a build for another device.
 _OTHER_BUILDS = {
@@ -66,15 +68,15 @@ def doctor(
     if imports:
 
         def examine(package: InstallationItem) -> InstallationItem:
-            report("importing, each in its own process", package.name)
+            report(message("DOCTOR.importing"), package.name)
             return _imported(package)
 
         with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
             packages = tuple(pool.map(examine, packages))
-    report("starting a worker", "")
+    report(message("DOCTOR.starting"), "")
     worker = _worker()
-    report("loading the extensions", "")
-    return (*_machine(), worker, *packages, *_extensions(packages))
+    report(message("DOCTOR.loading"), "")
+    return (*_machine(), worker, *packages, *_with_runtimes(tuple(_extensions(packages))))
 
 
 def _no_progress(phase: str, detail: str) -> None:
@@ -129,7 +131,9 @@ def _package(required: Requirement) -> InstallationItem:
         name=name,
         version=version,
         status=InstallationStatus.OK,
-        detail=f"extra {required.extra}" if required.extra else "base",
+        detail=message("DOCTOR.extra", extra=required.extra)
+        if required.extra
+        else message("DOCTOR.base"),
         extra=required.extra,
     )
     if version is None:
@@ -139,7 +143,7 @@ def _package(required: Requirement) -> InstallationItem:
         return replace(
             found,
             status=InstallationStatus.OLD,
-            detail=f"{found.detail}; at least {required.minimum} is needed",
+            detail=message("DOCTOR.too_old", of=found.detail, minimum=required.minimum),
             advice=f"pip install --upgrade '{name}>={required.minimum}'",
         )
     return found
@@ -156,7 +160,7 @@ def _imported(package: InstallationItem) -> InstallationItem:
     return replace(
         package,
         status=InstallationStatus.BROKEN,
-        detail=f"import {module}: {trouble}",
+        detail=message("DOCTOR.import_failed", module=module, error=trouble),
         advice=f"pip install --force-reinstall {package.name}=={package.version}",
     )
 
@@ -200,13 +204,13 @@ def import_in_subprocess(module: str, *, seconds: float = IMPORT_SECONDS) -> str
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return f"did not finish in {seconds:g} s"
+        return message("DOCTOR.import_late", seconds=seconds)
     if done.returncode == 0:
         return None
     if done.returncode < 0:
-        return f"died of {signal.Signals(-done.returncode).name}"
+        return message("DOCTOR.import_killed", signal=signal.Signals(-done.returncode).name)
     last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-    return last[0] if last else f"ended with code {done.returncode}"
+    return last[0] if last else message("DOCTOR.import_ended", code=done.returncode)
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -215,11 +219,13 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def _machine() -> Iterator[InstallationItem]:
     yield _machine_item("isomorph", version=VERSION)
-    system = f"{platform.system()} {platform.machine()}"
+    system = message("DOCTOR.system", system=platform.system(), machine=platform.machine())
     yield _machine_item("python", version=platform.python_version(), detail=system)
-    features = " ".join(_cpu_features()) or "features not read"
+    features = " ".join(_cpu_features()) or message("DOCTOR.no_features")
     # Which kernels a runtime picks depends on these, and so do the last bits of its results.
-    yield _machine_item("cpu", detail=f"{os.cpu_count()} cores, {features}")
+    yield _machine_item(
+        "cpu", detail=message("DOCTOR.cpu", cores=os.cpu_count(), features=features)
+    )
 
 
 def _machine_item(name: str, *, version: str | None = None, detail: str = "") -> InstallationItem:
@@ -243,10 +249,10 @@ def _worker() -> InstallationItem:
         return replace(
             _machine_item("worker", detail=str(error)),
             status=InstallationStatus.BROKEN,
-            advice="isomorph check --in-process works without workers",
+            advice=message("DOCTOR.worker_failed"),
         )
     else:
-        return _machine_item("worker", detail="starts and answers")
+        return _machine_item("worker", detail=message("DOCTOR.worker"))
     finally:
         if slot.process is not None:
             slot.process.stop()
@@ -261,6 +267,19 @@ def _extensions(packages: tuple[InstallationItem, ...]) -> Iterator[Installation
             yield _extension(kind, name, absent)
 
 
+def _with_runtimes(found: tuple[InstallationItem, ...]) -> Iterator[InstallationItem]:
+    """A framework whose models are read, and not run, says so."""
+    runtimes = {each.name: each for each in found if each.kind == registry.singular("runtimes")}
+    for each in found:
+        whole = each.kind == registry.singular("frameworks") and each.status is _OK
+        runtime = runtimes.get(registry.framework(each.name).runtime) if whole else None
+        if runtime is None or runtime.status is _OK:
+            yield each
+            continue
+        why = message("DOCTOR.read_only", why=runtime.detail)
+        yield replace(each, detail=why, advice=runtime.advice)
+
+
 def _extension(kind: str, name: str, absent: set[str | None]) -> InstallationItem:
     item = InstallationItem(
         kind=registry.singular(kind), name=name, version=None, status=InstallationStatus.OK
@@ -272,15 +291,19 @@ def _extension(kind: str, name: str, absent: set[str | None]) -> InstallationIte
         detail = f"{type(error).__name__}: {error}"
         return replace(item, status=InstallationStatus.BROKEN, detail=detail)
     if isinstance(found, NeedsPlatform) and (why := found.unavailable()):
-        return replace(item, status=InstallationStatus.MISSING, detail=f"not here: {why}")
+        return replace(item, status=InstallationStatus.MISSING, detail=why)
     packages = found.packages if kind == "converters" else ()
     lacking = [each for each in packages if find_spec(each) is None]
     if lacking:
         needs, advice = ", ".join(lacking), found.install
     elif extra is not None and extra in absent:
-        needs, advice = f"extra {extra}", f"pip install 'isomorph[{extra}]'"
+        needs, advice = message("DOCTOR.extra", extra=extra), f"pip install 'isomorph[{extra}]'"
     else:
         return item
     return replace(
-        item, status=InstallationStatus.MISSING, detail=f"needs {needs}", advice=advice, extra=extra
+        item,
+        status=InstallationStatus.MISSING,
+        detail=message("DOCTOR.needs", packages=needs),
+        advice=advice,
+        extra=extra,
     )

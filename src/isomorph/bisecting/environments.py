@@ -21,6 +21,7 @@ from pathlib import Path
 
 from isomorph.core.bisection_limits import INSTALL_SECONDS
 from isomorph.core.errors import RuntimeFailedError, UsageError, message_lines
+from isomorph.core.messages import message
 from isomorph.core.untrusted_json import read_json
 from isomorph.store.atomic import new_file
 from isomorph.workers.interpreters import python_version, variables_elsewhere
@@ -56,7 +57,7 @@ class MadeEnvironment:
     packages: Mapping[str, str]
 
 
-class NotInstallable(Exception):  # noqa: N818 - an answer about a release, and no failure of ours
+class ReleaseUnusableError(Exception):
     """A release that this Python cannot install or import."""
 
 
@@ -121,7 +122,7 @@ class ReleaseEnvironments:
             self._install(interpreter, [*wanted[:1], _OLDER_NUMPY, *self._extra])
             ended = self._run(check)
             if ended.exit_code != 0:
-                raise NotInstallable(f"it does not work when installed: {_last_line(ended)}")
+                raise ReleaseUnusableError(message("BISECT.unusable", error=_last_line(ended)))
         packages: dict[str, str] = read_json(self._run([interpreter, "-c", _VERSIONS]).output)
         with new_file(folder / _NOTE) as file:
             file.write(json.dumps(packages, indent=1, sort_keys=True).encode())
@@ -131,7 +132,7 @@ class ReleaseEnvironments:
         pip = [self._pip_python, *_PIP, "--python", interpreter]
         ended = self._run([*pip, "install", "--quiet", "--no-compile", *requirements])
         if ended.exit_code != 0:
-            raise NotInstallable(_last_line(ended))
+            raise ReleaseUnusableError(_last_line(ended))
 
     @cached_property
     def _pip_python(self) -> str:

@@ -20,6 +20,7 @@ from isomorph.checking.proof_findings import findings_of, first_open
 from isomorph.checking.proof_measured import measured
 from isomorph.checking.prove_sizes import arranged_shape, dynamic_axes, with_sizes
 from isomorph.core.errors import IsomorphError
+from isomorph.core.messages import message
 from isomorph.core.model import LoadFact
 from isomorph.core.proof import Assumptions, OpenReason, OutputProof, Proof, Reason, Standing
 from isomorph.core.protocols import HasMeanings
@@ -177,12 +178,12 @@ def _facts(handle: ModelHandle, feeds: Arrays) -> _Facts:
 
 def _state(graph: Graph) -> Mapping[str, str]:
     """Every node, as the next call of a model with a state may compute another function."""
-    return {node.name: "the model keeps a state between calls" for node in graph.nodes}
+    return {node.name: message("PROVE.state") for node in graph.nodes}
 
 
 def _python(graph: Graph) -> Mapping[str, str]:
     """Every node: what was recorded is one run of a program that may decide on values."""
-    return {node.name: "a Python program decides what is computed" for node in graph.nodes}
+    return {node.name: message("PROVE.python") for node in graph.nodes}
 
 
 def _side(
@@ -254,7 +255,7 @@ def _tried(
             reference=spec.name,
             candidate="",
             standing=Standing.OPEN,
-            open=OpenReason(reason=Reason.INTERFACE, details="the candidate has no such output"),
+            open=OpenReason(reason=Reason.INTERFACE, details=message("PROVE.no_output")),
         )
         for spec in pair.reference.model.graph.outputs
         if spec.name not in {binding.reference for binding in pair.outputs}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.messages import message
 from isomorph.core.proof import AxisPlace, AxisProof, OpenReason, Proof, Reason, Standing
 from isomorph.inputs.generate import axis_name
 from isomorph.proof.sizes import Symbol, UndecidedSizeError, is_size, symbolic
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 Attempts = Callable[[Mapping[tuple[str, int], int]], Iterator[Proof]]
 """Proofs of the pair with these sizes at axes of the reference's inputs."""
+_FIRST_AXES = ""
+"""The group of the first axes of all inputs that have no name: they are taken for one batch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,11 +77,8 @@ def dynamic_axes(
                 place = None
             dimension = None if other.shape is None or place is None else other.shape[place]
             if isinstance(dimension, int) or place is None:
-                fixed[name] = (
-                    f"the candidate has the axes of {other.name} in another arrangement"
-                    if place is None
-                    else f"the candidate fixes axis {place} of {other.name}"
-                )
+                key = "PROVE.rearranged_axes" if place is None else "PROVE.fixed_axis"
+                fixed[name] = message(key, input=other.name, axis=place)
             elif isinstance(dimension, str):
                 joined[name] = joined.get(name, dimension)
     return tuple(_merged(groups, fixed, joined, feeds))
@@ -103,7 +103,7 @@ def _merged(
     found: dict[str, list[str]] = {}
     for name, places in groups.items():
         unnamed = name == f"{places[0][0]}.{places[0][1]}" and places[0][1] == 0
-        key = joined.get(name, "first axis of each input" if unnamed else f"own {name}")
+        key = joined.get(name, _FIRST_AXES if unnamed else f"={name}")
         owner = owners.setdefault(key, name)
         found.setdefault(owner, []).append(name)
     for owner, names in found.items():
@@ -111,7 +111,7 @@ def _merged(
         sizes = {int(np.shape(np.asarray(feeds[name]))[axis]) for name, axis in all_places}
         why = next((fixed[name] for name in names if name in fixed), "")
         if len(sizes) > 1:
-            why = "its axes have different sizes"
+            why = message("PROVE.unequal_axes")
         yield DynamicAxis(name=owner, places=all_places, size=min(sizes), fixed=why)
 
 

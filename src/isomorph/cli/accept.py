@@ -38,17 +38,20 @@ def accept(
     """
     from isomorph import api
     from isomorph.cli.output import write
+    from isomorph.core.messages import message
     from isomorph.store.projects import find_project
 
     if baseline is None:
         project = find_project(Path.cwd())
         baseline = Path(FILE if project is None else project.baseline)
     entries = api.accept(report, why=why, who=who, until=until, pair=pair, baseline=baseline)
-    lines = [
-        f"accepted: {entry.what} of {entry.pair}"
-        + (f", largest difference {entry.max_abs:.3g}" if entry.max_abs is not None else "")
-        + (f", until {entry.until}" if entry.until else "")
-        for entry in entries
-    ]
-    write("\n".join([*lines, f"written: {baseline}"]), None)
+    lines = []
+    for entry in entries:
+        text = message("ACCEPT.entry", what=entry.what, pair=entry.pair)
+        if entry.max_abs is not None:
+            text = message("ACCEPT.largest", text=text, largest=entry.max_abs)
+        if entry.until:
+            text = message("ACCEPT.until", text=text, date=entry.until)
+        lines.append(text)
+    write("\n".join([*lines, message("ACCEPT.written", file=baseline)]), None)
     return 0

@@ -11,23 +11,24 @@ from isomorph.cli.parameters import Option, parameters_of
 from isomorph.cli.parser import HelpAsked, parse
 from isomorph.core.error_of import error_of
 from isomorph.core.errors import UsageError
+from isomorph.core.messages import message
 from isomorph.version import VERSION
 
 COMMANDS: Mapping[str, str] = {
     "check": "Are these two models the same function? If not: where and why.",
     "prove": "Are these two models the same function for every input of these shapes?",
-    "sweep": "Check every cell of a matrix once; what is done is not done again.",
+    "sweep": "Check many models in many environments; cells that are done are not done again.",
     "bisect": "Find the release, optimizer, operator set or pass that changed a verdict.",
     "accept": "Record an examined divergence: who accepts it, why, until when.",
-    "fix": "Repair the candidate by patches that are proven by measuring.",
-    "convert": "Convert by the best route there is; every hop is proven.",
-    "lint": "What stands in the way of a conversion, seen without running.",
+    "fix": "Repair the candidate, and measure that the repair is right.",
+    "convert": "Convert a model to another format, and check every step.",
+    "lint": "Find what stands in the way of a conversion, without running the model.",
     "ranges": "Bound every tensor for all inputs of given ranges.",
     "stress": "Search for the input on which two models differ most.",
     "run": "Run a model and show what came out; keep it with --output.",
     "trace": "Record a run with all its tensors, to compare it elsewhere.",
     "extract": "Cut the faulty node out of both models, for a bug report.",
-    "inspect": "What a model holds.",
+    "inspect": "Show what a model file holds: inputs, outputs, operators, weights.",
     "diff": "What differs between two models by their structure, or between two reports.",
     "report": "Show a report again: as a page, as text, for another tool.",
     "view": "Look at reports in the browser; of a folder, compare any two.",
@@ -94,7 +95,8 @@ def _run(name: str, words: Sequence[str]) -> int:
 def _show_help(code: int) -> int:
     from isomorph.cli.help_text import program_help
 
-    _show(program_help(isomorph.__doc__ or "", parameters_of(isomorph), COMMANDS))
+    text = program_help(isomorph.__doc__ or "", parameters_of(isomorph), COMMANDS)
+    _show(f"{text}\n\n{message('HELP.begin')}")
     return code
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from isomorph.cli import convert_options, options
 from isomorph.cli.option_groups import InputFlags, LoadFlags, PairFlags, options_of
 from isomorph.cli.parameters import Argument, Option
-from isomorph.core.bisection import Over
+from isomorph.core.bisection import PointKind
 
 if TYPE_CHECKING:
     from isomorph.core.bisection import Trial
@@ -41,7 +41,7 @@ def bisect(
     over: Annotated[
         str,
         Option("--over", help="releases; optimizers of a run; opsets or passes of a conversion."),
-    ] = str(Over.RELEASES),
+    ] = str(PointKind.RELEASES),
     via: convert_options.Via = None,
     quantize: options.Quantize = None,
     opset: convert_options.Opset = None,
@@ -90,7 +90,7 @@ def bisect(
     format = options.require_choice(  # noqa: A001 - the word on the command line
         "--format", format_of(format, output, FORMATS), FORMATS
     )
-    options.require_choice("--over", over, tuple(Over))
+    options.require_choice("--over", over, tuple(PointKind))
     if side is not None:
         options.require_choice("--side", side, options.SIDES)
     check_target(output, reference, candidate, input_flags.inputs, load_flags.state)

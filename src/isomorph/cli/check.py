@@ -84,6 +84,6 @@ def check(
     report = with_cost_of_command(report)
     show_report(report, reporter, output)
     if output is not None:
-        show_verdict(report, output)
+        show_verdict(report, output, quiet=verbosity.quiet)
     save_contradiction(report)
     return report.exit_code

@@ -40,7 +40,7 @@ def convert(
     ] = None,
     debug: options.Debug = False,
 ) -> int:
-    """Convert by the best route there is; every hop is proven.
+    """Convert a model to another format, and check every step.
 
     Each is compared with the first model, so that errors cannot cancel from hop to hop.
 

@@ -11,6 +11,7 @@ from isomorph.cli import options
 from isomorph.cli.parameters import Option
 from isomorph.core.error_of import error_of
 from isomorph.core.errors import UsageError
+from isomorph.core.messages import message
 
 if TYPE_CHECKING:
     from isomorph.core.demo import DemoFiles
@@ -44,20 +45,21 @@ def demo(
     with _place(keep) as name:
         folder = Path(name)
         with Progress() as progress:
-            progress("converting a network", "twice, once with a fault")
+            progress(message("DEMO.converting"), message("DEMO.twice"))
             files = _written(folder, from_torch=from_torch)
-        write(f"{files.made_by}, twice", None)
+        write(message("DEMO.begins", made_by=files.made_by), None)
         right = _check_conversion(
-            "A faithful conversion", files.reference, files.faithful, folder, "equivalent",
+            message("DEMO.faithful"), files.reference, files.faithful, folder, "equivalent",
             page=False,
         )  # fmt: skip
         wrong = _check_conversion(
-            f"A conversion with one fault: {files.change}", files.reference, files.altered, folder,
+            message("DEMO.fault", change=files.change), files.reference, files.altered, folder,
             "divergent", page=keep is not None,
         )  # fmt: skip
+    if keep is None:
+        write(message("DEMO.keep"), None)
     if not (from_torch or onnx):
-        write("With PyTorch (pip install 'isomorph[torch]'), the demo exports a network of "
-              "PyTorch's.", None)  # fmt: skip
+        write(message("DEMO.with_torch"), None)
     return 0 if right and wrong else NOT_AS_EXPECTED
 
 
@@ -92,6 +94,7 @@ def _check_conversion(
     from isomorph import api, registry
     from isomorph.cli.output import show_report, write
     from isomorph.cli.progress import Progress
+    from isomorph.core.divergence import Verdict
 
     rule = "─" * 72
     write(f"{rule}\n{title}\n$ isomorph check {reference.name} {candidate.name}\n", None)
@@ -106,14 +109,14 @@ def _check_conversion(
     show_report(report, registry.reporter("terminal"), None)
     gaps = [one.observed.distance.max_rel for one in report.outputs if one.observed]
     largest = max((gap for gap in gaps if gap is not None), default=None)
-    if largest is not None and largest <= USUAL_TOLERANCE:
-        write(f"No element of the runs differs by more than {largest:.1e} of its value: "
-              f"np.allclose(rtol={USUAL_TOLERANCE:g}) sees nothing.\n", None)  # fmt: skip
+    unseen = largest is not None and largest <= USUAL_TOLERANCE
+    if unseen and report.verdict is Verdict.DIVERGENT:
+        write(f"{message('DEMO.allclose', largest=largest, tolerance=USUAL_TOLERANCE)}\n", None)
     if page:
         shown = folder / f"{candidate.stem}.html"
         write(registry.reporter("html").render(report), shown)
-        write(f"The same with pictures, for your browser: {shown}\n", None)
+        write(f"{message('DEMO.page', file=shown)}\n", None)
     met = str(report.verdict) == expected
     if not met:
-        write(f"expected {expected}, got {report.verdict}", None)
+        write(message("DEMO.unexpected", expected=expected, verdict=report.verdict), None)
     return met

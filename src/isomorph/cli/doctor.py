@@ -15,6 +15,9 @@ def doctor(
         bool,
         Option("--import", help="Import every package in a process of its own; takes longer."),
     ] = False,
+    verbose: Annotated[
+        bool, Option("--verbose", "-v", help="List every package, extension and command.")
+    ] = False,
     format: Annotated[  # noqa: A002 - the word on the command line
         str | None, Option("--format", help="terminal or json.")
     ] = None,
@@ -38,6 +41,6 @@ def doctor(
     check_target(output)
     with Progress() as progress:
         found = examine(progress, imports=imports)
-    text = as_json(found) if format == "json" else as_text(found, imported=imports)
+    text = as_json(found) if format == "json" else as_text(found, imported=imports, verbose=verbose)
     write_result(text, output)
     return 3 if any(each.status is InstallationStatus.BROKEN for each in found) else 0

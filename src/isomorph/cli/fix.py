@@ -50,7 +50,7 @@ def fix(
     load_flags: LoadFlags,
     debug: options.Debug = False,
 ) -> int:
-    """Repair the candidate by patches that are proven by measuring.
+    """Repair the candidate, and measure that the repair is right.
 
     They touch the faulty nodes alone, and hold on the given inputs and on fresh ones.
 

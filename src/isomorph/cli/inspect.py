@@ -29,7 +29,7 @@ def inspect(
     output: options.Output = None,
     debug: options.Debug = False,
 ) -> int:
-    """What a model holds.
+    """Show what a model file holds: inputs, outputs, operators, weights.
 
     Its signature, metadata and quantization; with --nodes, every node.
     """

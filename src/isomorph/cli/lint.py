@@ -32,7 +32,7 @@ def lint(
     output: options.Output = None,
     debug: options.Debug = False,
 ) -> int:
-    """What stands in the way of a conversion, seen without running.
+    """Find what stands in the way of a conversion, without running the model.
 
     Operators, types, axes, modes, ranges, names. With --range or --data, every tensor of a model
     that is to become float16 is bounded.

@@ -51,12 +51,19 @@ def write_result(text: str, output: Path | None, headline: str = "") -> None:
         write(f"{printable(headline)}\n{place}" if headline else place, None)
 
 
-def show_verdict(report: Report, output: Path) -> None:
-    """One line on the terminal for a report that went to a file."""
-    from isomorph.core.escaping import printable
+def show_verdict(report: Report, output: Path, *, quiet: bool = False) -> None:
+    """The verdict, the cause and the fix on the terminal, for a report that went to a file.
 
-    verdict = f"{printable(report.headline)}  {printable(report.reason, limit=200)}"
-    write(f"{verdict}\nwritten to {printable(str(output))}", None)
+    With ``quiet``, the verdict alone.
+    """
+    from isomorph.core.escaping import printable
+    from isomorph.core.verbosity import Verbosity
+    from isomorph.reporters.terminal import TerminalReporter
+
+    reporter = TerminalReporter(Verbosity.QUIET if quiet else Verbosity.BRIEF)
+    text = reporter.render_styled(report) if use_color() else reporter.render(report)
+    gap = "\n" if len(text.rstrip("\n").splitlines()) > 1 else ""
+    write(f"{text}{gap}written to {printable(str(output))}", None)
 
 
 @contextmanager

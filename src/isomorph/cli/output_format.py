@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import mimetypes
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from isomorph.core.error_of import error_of
 from isomorph.core.errors import UsageError
 
 TERMINAL = "terminal"
+_NEAR = 0.75
+"""As much alike are a suffix and one with two letters exchanged; .tmp and .html are not."""
 BY_SUFFIX = {**report_formats.BY_SUFFIX, ".csv": "csv"}
 
 
@@ -27,7 +30,10 @@ def format_of(stated: str | None, output: Path | None, known: Sequence[str]) -> 
                 near=near[0] if near else "",
             )
         return stated
-    if output is None or output.suffix.lower() not in BY_SUFFIX:
+    if output is None:
+        return TERMINAL
+    if output.suffix.lower() not in BY_SUFFIX:
+        _refuse_misleading(output, known)
         return TERMINAL
     found = BY_SUFFIX[output.suffix.lower()]
     if found not in known:
@@ -40,3 +46,27 @@ def format_of(stated: str | None, output: Path | None, known: Sequence[str]) -> 
             first=known[0],
         )
     return found
+
+
+def _refuse_misleading(output: Path, known: Sequence[str]) -> None:
+    """Raise where text would get a suffix that is misspelt, or that of another kind of file."""
+    suffix = output.suffix.lower()
+    near = difflib.get_close_matches(suffix, BY_SUFFIX, n=1, cutoff=_NEAR)
+    if near:
+        raise error_of(
+            UsageError,
+            "UNKNOWN_FORMAT.suffix_near",
+            file_name=output.name,
+            known=", ".join(known),
+            near=near[0],
+        )
+    kind = mimetypes.guess_type(output.name)[0] or "text/"
+    if not kind.startswith("text/"):
+        raise error_of(
+            UsageError,
+            "UNKNOWN_FORMAT.other_suffix",
+            file_name=output.name,
+            kind=kind,
+            known=", ".join(known),
+            first=known[0],
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +15,7 @@ from isomorph.cli.output_format import BY_SUFFIX
 from isomorph.core.error_of import error_of
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.escaping import printable
-from isomorph.core.runtime_word import require_trust
+from isomorph.store.option_trust import require_trust
 from isomorph.store.projects import NAMES, find_project
 from isomorph.store.targets import check_target
 
@@ -35,11 +36,14 @@ def names_pair(word: str) -> bool:
     if project is None or ":" in word or Path(word).suffix:
         return project is not None and bool(_selected(project, word))
     if project.pairs and not _selected(project, word):
+        names = [pair.name for pair in project.pairs]
+        near = difflib.get_close_matches(word, names, n=1)
         raise error_of(
             UsageError,
-            "UNKNOWN_NAME.pair",
+            "UNKNOWN_NAME.pair_near" if near else "UNKNOWN_NAME.pair",
             word=word,
-            pairs=", ".join(pair.name for pair in project.pairs),
+            pairs=", ".join(names),
+            near=near[0] if near else "",
         )
     return bool(project.pairs)
 

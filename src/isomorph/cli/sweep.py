@@ -70,7 +70,7 @@ def sweep(
     output: options.Output = None,
     debug: options.Debug = False,
 ) -> int:
-    """Check every cell of a matrix once; what is done is not done again.
+    """Check many models in many environments; cells that are done are not done again.
 
     Exit codes: the worst of the cells (70, 2, 4, 1, 3, 0); 130 interrupted. With --compare, 1
     where a cell is worse, lost its answer, or is new and not fine.

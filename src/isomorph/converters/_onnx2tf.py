@@ -41,8 +41,8 @@ class Onnx2tf:
     source = "onnx"
     packages = ("onnx2tf", "tf_keras", "onnx_graphsurgeon", "sng4onnx", "tensorflow")
     install = (
-        "pip install --no-deps onnx2tf==1.28.8 tf_keras onnx_graphsurgeon sne4onnx sng4onnx, "
-        "beside 'isomorph[tensorflow]'"
+        "pip install 'isomorph[tensorflow]' && pip install --no-deps onnx2tf==1.28.8 tf_keras "
+        "onnx_graphsurgeon sne4onnx sng4onnx"
     )
     worker = "onnx2tf"
     rank, named = 0, False

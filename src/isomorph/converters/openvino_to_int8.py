@@ -17,7 +17,7 @@ class OpenvinoToInt8:
     source, target, suffix = "openvino", "openvino", ".xml"
     widths = frozenset({"int8", "dynamic"})
     packages = ("openvino", "nncf")
-    install = "pip install --no-deps nncf, beside 'isomorph[openvino]'"
+    install = "pip install 'isomorph[openvino]' && pip install --no-deps nncf"
     worker = "openvino"
     rank, named = 0, False
     workarounds = (

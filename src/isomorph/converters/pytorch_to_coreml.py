@@ -26,7 +26,7 @@ class PytorchToCoreml:
     source, target, suffix = "pytorch", "coreml", ".mlpackage"
     widths = frozenset({AS_IS, "float16", "dynamic", "palettized"})
     packages = ("torch", "coremltools")
-    install = "pip install --no-deps coremltools cattrs pyaml, beside 'isomorph[torch]'"
+    install = "pip install 'isomorph[torch]' && pip install --no-deps coremltools cattrs pyaml"
     worker = "coreml"
     rank, named = 0, False
     workarounds: tuple[Workaround, ...] = ()

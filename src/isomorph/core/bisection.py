@@ -12,7 +12,7 @@ from enum import StrEnum
 SCHEMA = "isomorph.bisection/1"
 
 
-class Over(StrEnum):
+class PointKind(StrEnum):
     """What the points of a search are."""
 
     RELEASES = "releases"
@@ -41,6 +41,11 @@ class SearchOutcome(StrEnum):
     """Fewer than two points have a verdict."""
 
 
+def alone(point: str) -> str:
+    """The point at which nothing but what changed the verdict is off."""
+    return f"{point} alone"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
     """One point that was tried. ``verdict`` is empty where it has none; ``reason`` says why."""
@@ -60,7 +65,7 @@ class Trial:
 class Bisection:
     """The whole search. ``trials`` are in the order in which they were made."""
 
-    over: Over
+    over: PointKind
     package: str
     side: str
     reference: str

@@ -111,6 +111,14 @@ class NeedsPlatform(Protocol):
         ...
 
 
+@runtime_checkable
+class LoadsLibraries(Protocol):
+    """The ability of a runtime to load libraries with code whose paths its settings give."""
+
+    library_settings: frozenset[str]
+    """The settings whose value is such a path. A file of options that has one needs trust."""
+
+
 class OpensElsewhere(Protocol):
     """Opens sessions of extensions in the worker process of another environment."""
 

@@ -9,12 +9,21 @@ from isomorph.core.report import Skipped
 
 if TYPE_CHECKING:
     from isomorph.core.limits import Limit
+    from isomorph.core.report import ReportSection
 
 
-def not_done(key: str, /, why: str | None = None, **facts: object) -> Skipped:
+def not_done(
+    key: str,
+    /,
+    why: str | None = None,
+    *,
+    section: ReportSection | None = None,
+    **facts: object,
+) -> Skipped:
     """An entry of ``skipped``; ``why`` is the sentence of an error where that is the reason."""
     reason = message(f"SKIPPED.{key}.why", **facts) if why is None else why
-    return Skipped(what=message(f"SKIPPED.{key}.what", **facts), why=reason)
+    what = message(f"SKIPPED.{key}.what", **facts)
+    return Skipped(what=what, why=reason, section=section)
 
 
 def beyond(limit: Limit) -> Skipped:

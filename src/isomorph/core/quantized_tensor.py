@@ -58,6 +58,9 @@ class QuantizedTensor:
     """Steps between the runtime and float64 on the same quantized operands."""
     gain: float | None = None
     """The share of the outputs' error that goes if this tensor alone stays in float."""
+    factor: float | None = None
+    """What the reference's weight was multiplied by before it was quantized, where that is one
+    number other than 1 for all of it."""
     counterpart: str | None = None
     changed: tuple[str, ...] = ()
     """Parameters that the conversion changed."""

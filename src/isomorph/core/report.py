@@ -231,12 +231,21 @@ class InputSummary:
     kind: InputKind = InputKind.GIVEN
 
 
+class ReportSection(StrEnum):
+    """Sections of a report that may be missing in part."""
+
+    PROFILE = "profile"
+    QUANTIZATION = "quantization"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
     """What was not done, and why."""
 
     what: str
     why: str
+    section: ReportSection | None = None
+    """The section of the report in which this is missing, where it is one section alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,9 +14,11 @@ class Verbosity(IntEnum):
 
     QUIET = 0
     """The verdict alone."""
-    USUAL = 1
+    BRIEF = 1
+    """The verdict, the cause and the fix: beside a file that holds the rest."""
+    USUAL = 2
     """The verdict, the cause, the fix and the numbers; of models that agree the verdict alone."""
-    VERBOSE = 2
+    VERBOSE = 3
     """Everything that a screen holds."""
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from isomorph.diffing.linked_graph import LinkedGraph
 
 Read = Callable[[int, str], "Array | None"]
+_AT_A_GLANCE = 4
+"""Of more numbers it is stated how many differ, instead of all of them twice."""
 """Returns the stored values of a constant of a side; None where they cannot be read."""
 
 
@@ -151,7 +153,9 @@ class ConstantChanges:
                 return None
             detail = f"the same up to rounding; {self._compared(one, other)}"
         elif left.values is not None and right.values is not None:
-            detail = ""
+            detail = self._short_difference(one, other)
+            if detail:
+                left, right = (replace(each, values=None) for each in (left, right))
         else:
             detail = self._compared(one, other)
         return NodeChange(
@@ -161,6 +165,16 @@ class ConstantChanges:
             candidate=_described(right),
             detail=detail,
         )
+
+    def _short_difference(self, one: str, other: str) -> str:
+        """How more numbers differ than are read at a glance; empty where both are shown whole."""
+        expected, actual = self._numbers(0, one), self._numbers(1, other)
+        if expected is None or actual is None or expected.size != actual.size:
+            return ""
+        kinds = {expected.dtype.kind, actual.dtype.kind}
+        if expected.size <= _AT_A_GLANCE or not kinds <= set("fiu"):
+            return ""
+        return difference_of_values(expected, actual)
 
     def _made_alike(self, one: str, other: str) -> bool:
         """Whether corresponding nodes compute both constants: their rows tell what differs."""

@@ -12,7 +12,7 @@ from isomorph.core.batching import batches
 from isomorph.core.profile import GraphProfile, Number
 from isomorph.match.tensor_capture import TensorCapture
 from isomorph.measure.spread import threshold
-from isomorph.measure.tensor_details import short
+from isomorph.measure.tensor_details import nothing_finite, short
 from isomorph.oracle.dtypes import numeric
 from isomorph.oracle.sizes import rms_and_peak
 from isomorph.sessions.fetched_feeds import Source, as_declared, feeds_from
@@ -38,6 +38,8 @@ class NodeErrors:
     _places: dict[str, int] = field(init=False)
     _measured: dict[str, dict[str, float]] = field(default_factory=dict)
     _run_spread: Mapping[str, float] = field(default_factory=dict)
+    _not_finite: set[str] = field(default_factory=set)
+    """Tensors without a finite value on either side: nothing was compared there."""
 
     def __post_init__(self) -> None:
         nodes = self.capture.graph.nodes
@@ -75,8 +77,7 @@ class NodeErrors:
             ran = session.run({**self.capture.feeds, **narrow}, names)
             for name, expected in self.capture.run(names, narrow).items():
                 if numeric(ran.get(name)) and np.asarray(ran[name]).shape == expected.shape:
-                    error = rms_and_peak(expected, np.asarray(ran[name]))[0]
-                    self._put("execution", name, error, self._size(name))
+                    self._put("execution", name, expected, np.asarray(ran[name]), self._size(name))
 
     def translation(self, search: Search, faults: Sequence[Fault]) -> None:
         """Compare the oracle with the reference's, as it is and with earlier faults corrected."""
@@ -93,8 +94,8 @@ class NodeErrors:
                 if other not in right:
                     continue
                 expected, size = moved.array(right[other]), reference.prints[other].rms
-                self._put("translation", name, rms_and_peak(expected, value)[0], size)
-                self._put("local", name, rms_and_peak(expected, forced.get(name, value))[0], size)
+                self._put("translation", name, expected, value, size)
+                self._put("local", name, expected, forced.get(name, value), size)
         local = self._measured.setdefault("local", {})
         by_node = dict(zip((n.name for n in self.capture.graph.nodes), self.tensors, strict=True))
         for each in faults:
@@ -103,7 +104,11 @@ class NodeErrors:
             local[by_node.get(each.node) or each.tensor] = each.local_error
         self._measured["counterpart"] = {name: found[name][0] for name in found}
 
-    def _put(self, column: str, tensor: str, error: float, size: float) -> None:
+    def _put(self, column: str, tensor: str, expected: Array, value: Array, size: float) -> None:
+        if nothing_finite(expected) and nothing_finite(value):
+            self._not_finite.add(tensor)
+            return
+        error = rms_and_peak(expected, value)[0]
         self._measured.setdefault(column, {})[tensor] = _relative(error, size)
 
     def _size(self, tensor: str) -> float:
@@ -111,7 +116,7 @@ class NodeErrors:
 
     def _budget(self, tensor: str, spreads: Mapping[str, float]) -> Number:
         spread = spreads.get(tensor)
-        if spread is None or not np.isfinite(spread):
+        if spread is None or not np.isfinite(spread) or tensor in self._not_finite:
             return None
         allowed = threshold(self.capture.prints[tensor].elements) * spread
         return _relative(allowed, self._size(tensor))

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from isomorph.core.errors import IsomorphError
+from isomorph.core.messages import message
 from isomorph.core.not_done import not_done
-from isomorph.core.report import Skipped
+from isomorph.core.report import ReportSection, Skipped
 from isomorph.measure.worst_sample import weight
 
 if TYPE_CHECKING:
@@ -82,15 +83,16 @@ class ProfileCollector:
             or (self.requested is None and not snapshot.located)
         ):
             return None, []
-        from isomorph.localize.profile_levels import PROFILE, ProfileBuilder
+        from isomorph.localize.profile_levels import ProfileBuilder
 
         if self.on_progress is not None:
-            self.on_progress(PROFILE, "")
+            self.on_progress(message("SKIPPED.profile.what"), "")
         builder = ProfileBuilder(all_bodies=self.requested is True)
         try:
             return _profile(snapshot, builder), builder.skipped
         except IsomorphError as error:
-            return None, [*builder.skipped, not_done("profile", error.sentence)]
+            missing = not_done("profile", error.sentence, section=ReportSection.PROFILE)
+            return None, [*builder.skipped, missing]
 
 
 def _profile(snapshot: _Snapshot, builder: ProfileBuilder) -> ErrorProfile:

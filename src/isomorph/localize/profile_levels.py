@@ -16,7 +16,7 @@ from isomorph.core.limits import MOST_BODIES, NESTED_BODIES
 from isomorph.core.messages import message
 from isomorph.core.not_done import not_done
 from isomorph.core.profile import CloseUp
-from isomorph.core.report import Skipped
+from isomorph.core.report import ReportSection, Skipped
 from isomorph.core.trace import Noise
 from isomorph.localize.fault_search import Search
 from isomorph.localize.flat_profile import Row, renamed, rows, with_bodies
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from isomorph.measure.evaluated_model import EvaluatedModel
     from isomorph.sessions.model_handle import ModelHandle
 
-PROFILE = "error profile"
+PROFILE = ReportSection.PROFILE
 """How the entries about unmeasured nodes start."""
 
 
@@ -116,12 +116,13 @@ class ProfileBuilder:
             session = evaluated.runtime()
             if session.capabilities.fetch != "all":
                 why = message("SKIPPED.outputs_only.why")
-                self._skip(not_done("profile_run", why, role=columns.role))
+                self._skip(not_done("profile_run", why, section=PROFILE, role=columns.role))
                 return
             columns.explain_run(evaluated.run_dtype)
             columns.execution(dequantized(session, evaluated.model.graph))
         except IsomorphError as error:
-            self._skip(not_done("profile_run", error.sentence, role=columns.role))
+            skipped = not_done("profile_run", error.sentence, section=PROFILE, role=columns.role)
+            self._skip(skipped)
 
     def _skip(self, skipped: Skipped) -> None:
         if skipped not in self.skipped:
@@ -160,10 +161,10 @@ class ProfileBuilder:
         ]
         for node in sorted(holders, key=lambda each: each.name not in faulty):
             if depth >= NESTED_BODIES.most:
-                self._skip(not_done("profile_deeper", NESTED_BODIES.why))
+                self._skip(not_done("profile_deeper", NESTED_BODIES.why, section=PROFILE))
                 return
             if self._entered >= MOST_BODIES:
-                self._skip(not_done("profile_more", most=MOST_BODIES))
+                self._skip(not_done("profile_more", section=PROFILE, most=MOST_BODIES))
                 return
             self._entered += 1
             yield node
@@ -176,7 +177,7 @@ class ProfileBuilder:
                 yield Path(folder)
             except (IsomorphError, ValueError, KeyError) as error:
                 why = error.sentence if isinstance(error, IsomorphError) else str(error)
-                self._skip(not_done("profile_inside", why, node=node.name))
+                self._skip(not_done("profile_inside", why, section=PROFILE, node=node.name))
 
 
 def _inside(

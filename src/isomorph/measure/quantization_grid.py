@@ -35,6 +35,7 @@ class Figures:
     used: float | None = None
     sqnr_db: float | None = None
     ideal_sqnr_db: float | None = None
+    factor: float | None = None
 
 
 class Grid:
@@ -99,6 +100,17 @@ class Grid:
         low, high, _ = self._ends(wide.shape)
         wide = np.where(low == 0.0, np.maximum(wide, 0.0), wide)
         return np.where(high == 0.0, np.minimum(wide, 0.0), wide)
+
+    def rounded_from(self, stored: Array) -> tuple[Array, Array]:
+        """The smallest and largest real number that each stored one may be rounded from.
+
+        An end of the range has no limit outward. Whoever rounded had the scale in float32.
+        """
+        real = np.asarray(stored, np.float64)
+        low, high, step = self._ends(real.shape)
+        most = 0.5 * step + np.abs(real) * float(np.finfo(np.float32).eps)
+        below = np.where(real <= low + 0.5 * step, -np.inf, real - most)
+        return below, np.where(real >= high - 0.5 * step, np.inf, real + most)
 
     def steps(self, real: Array) -> Array:
         """Convert real values to steps of the grid, neither rounded nor clipped."""

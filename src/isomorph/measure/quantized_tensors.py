@@ -11,7 +11,7 @@ from isomorph.core.limits import QUANTIZED_TENSORS
 from isomorph.core.model import Quantization
 from isomorph.core.not_done import not_done
 from isomorph.core.quantized_tensor import QuantizedTensor
-from isomorph.core.report import Skipped
+from isomorph.core.report import ReportSection, Skipped
 from isomorph.match.quantizers import (
     changed_parameters,
     match_quantized_tensors,
@@ -49,7 +49,9 @@ def table(
     pairs = _pairs(candidate, reference) if reference is not None else {}
     if count > QUANTIZED_TENSORS and not everything:
         rows = tuple(_row(entry, graph, None, pairs, writers) for entry in known)
-        return _ordered(rows), (not_done("quantization", count=count),)
+        return _ordered(rows), (
+            not_done("quantization", section=ReportSection.QUANTIZATION, count=count),
+        )
     audit = Audit(candidate, reference)
     rows = tuple(
         _row(entry, graph, figures, pairs, writers, local=audit.local_quanta(entry))

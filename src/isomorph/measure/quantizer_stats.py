@@ -16,12 +16,13 @@ import numpy as np
 from isomorph.core.errors import IsomorphError
 from isomorph.core.model import Quantization
 from isomorph.core.not_done import not_done
-from isomorph.core.report import Skipped
+from isomorph.core.report import ReportSection, Skipped
 from isomorph.core.trace import Noise
 from isomorph.match.quantized_regions import QuantizedRegions
 from isomorph.match.quantizers import quantization_by_tensor
 from isomorph.match.weight_origin import FloatWeights
 from isomorph.measure.quantization_grid import Figures, Grid
+from isomorph.measure.weight_factor import foldable_factors, weight_factor
 from isomorph.sessions.constants import read_constant
 from isomorph.sessions.dequantized_session import (
     DequantizedSession,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array, Arrays
     from isomorph.measure.evaluated_model import EvaluatedModel
 
+_TABLE = ReportSection.QUANTIZATION
 RUN_TIME = "DynamicQuantizeLinear"
 _FAKE = "FakeQuant"
 """Puts real numbers on a grid and returns real numbers: what it gives are no integers."""
@@ -85,6 +87,7 @@ class Audit:
         self.given = candidate.feeds
         self.candidate, self.reference = _as_stored(candidate), reference
         self._originals = None if reference is None else _originals(reference)
+        self._factors = () if reference is None else foldable_factors(reference.model.graph)
         self.graph = candidate.model.graph
         self.skipped: list[Skipped] = []
         dynamic = [node for node in self.graph.nodes if node.op == RUN_TIME]
@@ -147,14 +150,22 @@ class Audit:
         return None if integers is None else real_values(integers, entry)
 
     def _original(self, entry: Quantization, real: Array) -> Array | None:
-        return None if self._originals is None else self._originals.of(real, entry.tensor)
+        """The reference's weight as its quantizer met it, with a factor that was worked in."""
+        found = None if self._originals is None else self._originals.of(real, entry.tensor)
+        if found is None:
+            return None
+        return found * (weight_factor(found, real, Grid(entry), self._factors) or 1.0)
 
     def _of_weight(self, entry: Quantization) -> Figures | None:
         real = self._stored(entry)
         if real is None:
             return None
-        found = self._original(entry, real)
-        return _on_grid(entry, real) if found is None else Grid(entry).figures(found, real)
+        found = None if self._originals is None else self._originals.of(real, entry.tensor)
+        if found is None:
+            return _on_grid(entry, real)
+        grid = Grid(entry)
+        factor = weight_factor(found, real, grid, self._factors)
+        return replace(grid.figures(found * (factor or 1.0), real), factor=factor)
 
     def _of_activation(self, entry: Quantization) -> Figures | None:
         before, maker = self._before(entry.tensor), self.regions.maker(entry.tensor)
@@ -207,7 +218,9 @@ class Audit:
         try:
             return np.asarray(self.candidate.oracle().run(feeds, [tensor], noise=noise)[tensor])
         except IsomorphError as error:
-            self.skipped.append(not_done("quantization_at", error.sentence, tensor=tensor))
+            self.skipped.append(
+                not_done("quantization_at", error.sentence, section=_TABLE, tensor=tensor)
+            )
             return None
 
     def _before(self, tensor: str) -> str | None:
@@ -237,5 +250,7 @@ class Audit:
         try:
             return session().run(self.candidate.feeds, names) if names else {}
         except IsomorphError as error:
-            self.skipped.append(not_done("quantization_of", error.sentence, part=what))
+            self.skipped.append(
+                not_done("quantization_of", error.sentence, section=_TABLE, part=what)
+            )
             return {}

@@ -31,8 +31,13 @@ def close_up(
     dtype: str | None = None,
     feeds: Mapping[str, Array] | None = None,
 ) -> CloseUp | None:
-    """Return the details of two tensors of one shape; None for values that are no numbers."""
+    """Return the details of two tensors of one shape; None where there is nothing to compare.
+
+    That is so of values that are no numbers, and where no number of either is finite.
+    """
     if reference.shape != candidate.shape or not (_numbers(reference) and _numbers(candidate)):
+        return None
+    if nothing_finite(reference) and nothing_finite(candidate):
         return None
     ref, cand = (np.asarray(widen(each), np.float64) for each in (reference, candidate))
     step = difference(ref, cand)
@@ -57,6 +62,14 @@ def close_up(
 def short(value: float) -> float:
     """Round a number for display, to keep the page of a large model small."""
     return float(f"{value:.{_FIGURES}g}")
+
+
+def nothing_finite(value: Array) -> bool:
+    """Whether a tensor has elements, and each of them is NaN or infinite."""
+    if value.size == 0 or not _numbers(value):
+        return False
+    first = np.isfinite(widen(value.ravel()[:1]))
+    return not first.any() and not np.isfinite(widen(value)).any()
 
 
 def difference(ref: Array, cand: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 def sides(report: Report, width: int, *, everything: bool) -> Iterator[RenderableType]:
     """Each model and, below it, where it was run; an environment is ``role`` or ``role place``."""
     rest = dict(report.environments)
+    line = labeled if everything else partial(_one_line, width=width)
     why = {each.role: each.why for each in report.not_run}
     for model in report.models:
         yield labeled(model.role, _model(model))
@@ -30,18 +32,19 @@ def sides(report: Report, width: int, *, everything: bool) -> Iterator[Renderabl
             if place in ("run", "plain") and model.role in why:
                 if place == "run":
                     text = f"{environment.runtime}: not run, {why[model.role]}"
-                    yield _one_line(f"  {place}", printable(text), width)
+                    yield line(f"  {place}", printable(text))
                 continue
             run = report.environments.get(f"{model.role} run")
             text = _environment(environment)
             if place == "plain" and run is not None:
                 text = _beside(environment, run)
-            yield _one_line(f"  {place}", text, width)
+            yield line(f"  {place}", text)
     for key, environment in rest.items():
-        yield _one_line(key, _environment(environment), width)
+        yield line(key, _environment(environment))
 
 
-def _one_line(label: str, text: str, width: int) -> Text:
+def _one_line(label: str, text: str, *, width: int) -> Text:
+    """What does not fit is cut; ``-v`` shows all of it."""
     line = Text.assemble((f"{printable(label):<{MARGIN}} ", "dim"), text)
     line.truncate(width, overflow="ellipsis")
     return line

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from isomorph.core.divergence import Verdict
+from isomorph.core.messages import message
 from isomorph.core.proof import AxisProof, OpenReason, OutputProof, Proof, Reason, Standing
 
 if TYPE_CHECKING:
@@ -13,76 +14,88 @@ if TYPE_CHECKING:
     from isomorph.core.report import Report
 
 MOST_OUTPUTS = 12
-_ASSUMED = (
-    "real arithmetic; finite inputs; "
-    "an operator's own numbers (epsilon, slope) are rounded to the type it computes in"
-)
-_WORDS = {
-    Reason.DOMAIN: "equal only where a divisor, root or logarithm of one side is defined",
-    Reason.INTERFACE: "the interface differs",
-    Reason.MEASURED: "float64 values on a sample differ by more than rounded constants explain",
+_REASONS = {
+    Reason.DOMAIN: "PROVE.domain",
+    Reason.INTERFACE: "PROVE.interface",
+    Reason.MEASURED: "PROVE.measured",
 }
 
 
 def why_open(reason: OpenReason | None) -> str:
     """Why something is not proven, and at which node."""
     if reason is None:
-        return "unknown"
-    place = f" at {reason.node} ({reason.op})" if reason.node else ""
-    details = f": {reason.details}" if reason.details else ""
+        return message("PROVE.unknown")
     match reason.reason:
         case Reason.NO_MEANING:
-            return f"no meaning for operator {reason.op} at {reason.node}{details}"
+            text = message("PROVE.no_definition")
+            if reason.node:
+                text = message("PROVE.no_meaning", op=reason.op, node=reason.node)
+            return _detailed(text, reason)
         case Reason.UNEXPLAINED_CONSTANT:
-            found = f"unexplained constant {reason.details}{place}"
-            return f"{found}: it is none of the reference's, nor computed from them"
+            found = message("PROVE.unexplained_constant", constant=reason.details)
+            return message("PROVE.unexplained", place=_placed(found, reason))
         case Reason.DIFFERENT_IDENTITY:
-            found = f"different identity{place}"
-            return f"{found}: the two differ, or are equal by an identity that is not known here"
+            found = _placed(message("PROVE.different_identity"), reason)
+            return message("PROVE.different", place=found)
         case _:
-            return f"{_WORDS[reason.reason]}{place}{details}"
+            return _detailed(_placed(message(_REASONS[reason.reason]), reason), reason)
 
 
-_VANISHING = "; weights of a softmax that no IEEE 754 type holds for any input count as zero"
+def _placed(text: str, reason: OpenReason) -> str:
+    if not reason.node:
+        return text
+    return message("PROVE.at", text=text, node=reason.node, op=reason.op)
+
+
+def _detailed(text: str, reason: OpenReason) -> str:
+    return message("PROVE.details", text=text, details=reason.details) if reason.details else text
 
 
 def assumptions(proof: Proof) -> str:
     """What a proof rests on, without its shapes."""
+    parts = [message("PROVE.assumed")]
     rounding = proof.assumptions.largest_rounding
-    constants = f"; constants equal up to {rounding:.2g} of their values" if rounding else ""
-    return f"{_ASSUMED}{constants}{_VANISHING if proof.assumptions.vanishing else ''}"
+    if rounding:
+        parts.append(message("PROVE.assumed_constants", rounding=rounding))
+    if proof.assumptions.vanishing:
+        parts.append(message("PROVE.assumed_vanishing"))
+    return "; ".join(parts)
 
 
 def axis_words(axis: AxisProof) -> str:
     """A dynamic axis: whether what is proven holds for every size of it, and why not."""
-    places = ", ".join(f"axis {each.axis} of {each.input}" for each in axis.places)
+    places = ", ".join(
+        message("PROVE.axis", axis=each.axis, input=each.input) for each in axis.places
+    )
     named = f"{axis.name} ({places})" if axis.name else places
     if axis.every_size:
-        least = f" from {axis.least} on" if axis.least > 1 else ""
-        others = ", with the other axes as tried" if axis.alone else ""
-        return f"{named}: every size{least}{others}"
-    beside = f" in the {axis.open.side}" if axis.open is not None and axis.open.side else ""
-    why = f": {why_open(axis.open)}{beside}" if axis.open is not None else ""
-    return f"{named}: only the size tried, {axis.size}{why}"
+        key = "PROVE.every_size_from" if axis.least > 1 else "PROVE.every_size"
+        text = message(key, axis=named, least=axis.least)
+        return message("PROVE.others_as_tried", text=text) if axis.alone else text
+    text = message("PROVE.one_size", axis=named, size=axis.size)
+    if axis.open is None:
+        return text
+    text = message("PROVE.details", text=text, details=why_open(axis.open))
+    return message("PROVE.in_side", text=text, side=axis.open.side) if axis.open.side else text
 
 
 def error_probability(proof: Proof) -> str:
     """How likely a wrong equality passed at most, and how to repeat the proof."""
     if not proof.chance:
-        return f"none: no equality rests on random numbers (seed {proof.seed})"
-    return f"at most {proof.chance:.1e} that a wrong equality passed (seed {proof.seed})"
+        return message("PROVE.certain", seed=proof.seed)
+    return message("PROVE.chance", chance=proof.chance, seed=proof.seed)
 
 
 def share(proof: Proof) -> str:
     """How many nodes of the reference are proven."""
     proven, all_of = proof.proven_nodes
-    return f"{proven} of {all_of} nodes of the reference are proven"
+    return message("PROVE.share", proven=proven, count=all_of)
 
 
 def counts(proof: Proof) -> str:
     """How many outputs are proven, tested and open: ``2 of 3 outputs proven, 1 tested``."""
     found = {each: sum(one.standing is each for one in proof.outputs) for each in Standing}
-    parts = [f"{found[Standing.PROVEN]} of {len(proof.outputs)} outputs proven"]
+    parts = [message("PROVE.outputs", proven=found[Standing.PROVEN], count=len(proof.outputs))]
     parts += [f"{found[each]} {each}" for each in (Standing.TESTED, Standing.OPEN) if found[each]]
     return ", ".join(parts)
 
@@ -91,22 +104,20 @@ def output_words(one: OutputProof, report: Report) -> str:
     """One output: its standing, and why it is not proven, or what was measured all the same."""
     measured = _measured(report.outputs, one)
     if one.standing is Standing.PROVEN:
-        return f"proven{_beside(one, measured, report)}"
-    tested = "tested: agreed on samples only" if one.standing is Standing.TESTED else "open"
-    return f"{tested}; {why_open(one.open)}"
+        return message(_beside(one, measured, report))
+    key = "PROVE.output_tested" if one.standing is Standing.TESTED else "PROVE.output_open"
+    return message(key, why=why_open(one.open))
 
 
 def _beside(one: OutputProof, measured: Divergence | None, report: Report) -> str:
-    """What stands beside a proof: it is about graphs and these shapes, not about a run."""
+    """The key of what stands beside a proof: it is about graphs and these shapes, not a run."""
     if report.proof is not None and one.reference in report.proof.contradicted:
-        return ", and its graphs were measured to differ: a defect of isomorph"
+        return "PROVE.contradicted"
     if measured is None or measured.verdict is Verdict.EQUIVALENT:
-        return ""
+        return "PROVE.output_proven"
     if measured.verdict is Verdict.DEGRADED:
-        return "; what is lost is precision of the run, not the function"
-    if measured.verdict is Verdict.DIVERGENT:
-        return "; the graphs agree at these shapes, and what differs is a run or another size"
-    return "; as it runs, it could not be judged"
+        return "PROVE.loses_precision"
+    return "PROVE.run_differs" if measured.verdict is Verdict.DIVERGENT else "PROVE.not_judged"
 
 
 def _measured(outputs: Sequence[Divergence], one: OutputProof) -> Divergence | None:
@@ -119,17 +130,18 @@ def proof_lines(report: Report) -> Iterator[tuple[str, str]]:
     proof = report.proof
     if proof is None:
         return
-    yield "proof", f"for every input of these shapes ({proof.shape_words}): {counts(proof)}"
+    section = message("PROVE.section", shapes=proof.shape_words, counts=counts(proof))
+    yield "proof", section
     yield "", share(proof)
     for axis in proof.axes[:MOST_OUTPUTS]:
-        yield "", f"size {axis_words(axis)}"
+        yield "", message("PROVE.section_size", axis=axis_words(axis))
     for one in proof.outputs[:MOST_OUTPUTS]:
         yield "", f"{one.reference}: {output_words(one, report)}"
     if len(proof.outputs) > MOST_OUTPUTS:
-        yield "", f"… and {len(proof.outputs) - MOST_OUTPUTS} more: --format json"
+        yield "", message("PROVE.more", count=len(proof.outputs) - MOST_OUTPUTS)
     shown = any(one.verdict is Verdict.DIVERGENT for one in report.outputs)
     if report.proven and report.verdict is Verdict.DIVERGENT and not shown:
-        yield "", "what makes it divergent changes no output at these shapes: see the findings"
+        yield "", message("PROVE.unshown")
     if any(one.standing is Standing.PROVEN for one in proof.outputs):
-        yield "", f"assumes {assumptions(proof)}"
-        yield "", f"chance of error: {error_probability(proof)}"
+        yield "", message("PROVE.section_assumes", assumptions=assumptions(proof))
+        yield "", message("PROVE.section_chance", chance=error_probability(proof))

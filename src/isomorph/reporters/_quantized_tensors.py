@@ -35,7 +35,9 @@ def quantized(
     gains = any(row.gain is not None for row in shown)
     if gains:
         table.add_column("in float", no_wrap=True, justify="right")
-    remarks = any(row.counterpart is not None or row.misread for row in rows)
+    remarks = any(
+        row.counterpart is not None or row.misread or row.factor is not None for row in rows
+    )
     if remarks:
         table.add_column("parameters", overflow="fold")
     cells_of: list[list[str | Text]] = [
@@ -99,6 +101,8 @@ def _decibels(value: float | None) -> str:
 
 def _remark(row: QuantizedTensor) -> Text:
     parts = [f"reader has another {_words(row.misread)}"] if row.misread else []
+    if row.factor is not None:
+        parts.append(f"{row.factor:.4g} × the reference's")
     if row.changed:
         parts.append(f"{_words(row.changed)} changed")
     return Text("; ".join(parts), style="red" if row.misread else "")

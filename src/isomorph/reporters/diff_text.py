@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from isomorph.core.escaping import counted, printable
+from isomorph.core.messages import message
 from isomorph.core.model_diff import ChangeKind, Relation
 from isomorph.core.report import ModelForm
 from isomorph.reporters.table import columns, shape_text
@@ -28,80 +29,90 @@ _NAME = 72
 """Characters of a constant's name; converters join the names of all that they folded."""
 
 _TITLES = {
-    Relation.CHANGED: "Changed",
-    Relation.REGROUPED: "Computed by other nodes (reference ↔ candidate)",
-    Relation.REMOVED: "Removed: only in the reference",
-    Relation.ADDED: "Added: only in the candidate",
-    Relation.MOVED: "Moved to another place",
-    Relation.CONVERSION: "On one side only, without a change of numbers: layout, shape, type, grid",
-    Relation.MATCHED: "Matched",
+    Relation.CHANGED: "DIFF.changed",
+    Relation.REGROUPED: "DIFF.regrouped",
+    Relation.REMOVED: "DIFF.removed",
+    Relation.ADDED: "DIFF.added",
+    Relation.MOVED: "DIFF.moved",
+    Relation.CONVERSION: "DIFF.conversion",
+    Relation.MATCHED: "DIFF.matched",
 }
-_WORDS = {
-    Relation.MATCHED: "matched",
-    Relation.CHANGED: "changed",
-    Relation.REGROUPED: "regrouped",
-    Relation.REMOVED: "removed",
-    Relation.ADDED: "added",
-    Relation.MOVED: "moved",
-    Relation.CONVERSION: "of the conversion",
+_KEYS = {ChangeKind.TYPE: "DIFF.type_of", ChangeKind.SHAPE: "DIFF.shape_of"}
+_COUNTS = {
+    Relation.MATCHED: "DIFF.count_matched",
+    Relation.CHANGED: "DIFF.count_changed",
+    Relation.REGROUPED: "DIFF.count_regrouped",
+    Relation.REMOVED: "DIFF.count_removed",
+    Relation.ADDED: "DIFF.count_added",
+    Relation.MOVED: "DIFF.count_moved",
+    Relation.CONVERSION: "DIFF.count_conversion",
 }
 
 
 def as_text(found: ModelDiff, *, verbose: bool = False) -> str:
     """The counts, what changed, what only one side has; ``verbose`` lists every node."""
     parts = [_headline(found), f"  {counts_text(found)}"]
-    for relation, title in _TITLES.items():
+    for relation, heading in _TITLES.items():
+        title = heading
         rows = [row for row in found.rows if row.relation is relation]
-        heading = title
         if relation is Relation.MATCHED and not verbose:
             rows = [row for row in rows if row.leaves_open]
-            heading = "Matched, as far as it was compared"
+            title = "DIFF.partly_matched"
         if rows:
-            parts += ["", heading, *_section(relation, rows, verbose=verbose)]
+            parts += ["", message(title), *_section(relation, rows, verbose=verbose)]
     parts += _left_open(found)
     parts += _tables(found)
     if found.skipped:
-        parts += ["", "Not looked at"]
+        parts += ["", message("DIFF.not_looked_at")]
         parts += [f"  {printable(each.what)}: {printable(each.why)}" for each in found.skipped]
     return "\n".join(parts)
 
 
 def _headline(found: ModelDiff) -> str:
-    names = " and ".join(printable(side.location) for side in (found.reference, found.candidate))
+    reference, candidate = (printable(side.location) for side in (found.reference, found.candidate))
+    names = message("DIFF.pair", reference=reference, candidate=candidate)
     return f"{headline_words(found).upper()}  {names}"
 
 
 def headline_words(found: ModelDiff) -> str:
     """``structure differs``; what was compared only in part is never ``same structure``."""
     if found.same:
-        return "same structure"
-    return "structure differs" if found.differs else "not everything was compared"
+        return message("DIFF.same")
+    return message("DIFF.differs" if found.differs else "DIFF.incomplete")
 
 
 def counts_text(found: ModelDiff) -> str:
     """``58 nodes matched (12 renamed), 1 changed, 21 groups: 25 nodes ↔ 63 nodes``."""
     parts = []
-    for relation, word in _WORDS.items():
+    for relation, key in _COUNTS.items():
         rows = [row for row in found.rows if row.relation is relation]
         if not rows:
             continue
         nodes = sum(max(len(row.reference), len(row.candidate)) for row in rows)
-        text = f"{nodes} {word}"
         if relation is Relation.MATCHED:
             renamed = sum(row.renamed for row in rows)
-            text = f"{counted(nodes, 'node')} matched" + (
-                f" ({renamed} renamed)" if renamed else ""
-            )
+            named = "DIFF.count_renamed" if renamed else key
+            parts.append(message(named, nodes=counted(nodes, "node"), renamed=renamed))
         elif relation is Relation.REGROUPED:
-            sides = sum(len(row.reference) for row in rows), sum(len(row.candidate) for row in rows)
-            text = f"{counted(len(rows), 'group')} of {sides[0]} ↔ {counted(sides[1], 'node')}"
-            wrong = sum(any(c.kind is ChangeKind.CONSTANT for c in row.changes) for row in rows)
-            unknown = sum(bool(row.uncompared) for row in rows)
-            notes = [f"{wrong} with another constant"] if wrong else []
-            notes += [f"{unknown} with constants that were not compared"] if unknown else []
-            text += f" ({', '.join(notes)})" if notes else ""
-        parts.append(text)
-    return ", ".join(parts) or "neither model has a node"
+            parts.append(_regrouped(rows))
+        else:
+            parts.append(message(key, nodes=nodes))
+    return ", ".join(parts) or message("DIFF.no_nodes")
+
+
+def _regrouped(rows: Sequence[DiffRow]) -> str:
+    sides = sum(len(row.reference) for row in rows), sum(len(row.candidate) for row in rows)
+    text = message(
+        "DIFF.count_regrouped",
+        groups=counted(len(rows), "group"),
+        reference=sides[0],
+        candidate=counted(sides[1], "node"),
+    )
+    wrong = sum(any(c.kind is ChangeKind.CONSTANT for c in row.changes) for row in rows)
+    unknown = sum(bool(row.uncompared) for row in rows)
+    notes = [message("DIFF.other_constants", count=wrong)] if wrong else []
+    notes += [message("DIFF.unknown_constants", count=unknown)] if unknown else []
+    return f"{text} ({', '.join(notes)})" if notes else text
 
 
 def _left_open(found: ModelDiff) -> Iterator[str]:
@@ -112,20 +123,20 @@ def _left_open(found: ModelDiff) -> Iterator[str]:
     if not constants and not groups and len(frameworks) == 1:
         return
     yield ""
-    yield "Not compared"
+    yield message("DIFF.not_compared")
     if constants:
-        yield (
-            f"  {counted(constants, 'constant')}, named above: they may or may not follow from "
-            "the other side's"
-        )
+        left = message("DIFF.left_constants", constants=counted(constants, "constant"))
+        yield f"  {left}"
     if groups:
-        yield f"  attributes and single numbers of {counted(groups, 'group')} of other nodes"
+        left = message("DIFF.left_attributes", groups=counted(groups, "group"))
+        yield f"  {left}"
     if len(frameworks) > 1:
-        yield f"  attributes that only {' or only '.join(frameworks)} has"
+        names = message("DIFF.left_own_each").join(frameworks)
+        yield f"  {message('DIFF.left_own', frameworks=names)}"
     sides = found.reference, found.candidate
     if all(side.form is ModelForm.FILE for side in sides):
         words = " ".join(shlex.quote(printable(side.location)) for side in sides)
-        yield f"  To measure whether they compute the same: isomorph check {words}"
+        yield f"  {message('DIFF.measure', files=words)}"
 
 
 def _section(relation: Relation, rows: Sequence[DiffRow], *, verbose: bool) -> Iterator[str]:
@@ -158,16 +169,15 @@ def _singly(rows: Sequence[DiffRow], *, verbose: bool) -> Iterator[str]:
         else:
             shown = group if verbose else group[:_NAMES]
             names = ", ".join(_both_names(row) for row in shown)
-            more = f" and {len(group) - len(shown)} more (-v)" if len(group) > len(shown) else ""
-            yield f"  {len(group)} × {_op(first)}: {names}{more}"
+            yield f"  {len(group)} × {_op(first)}: {_with_rest(names, len(group) - len(shown))}"
         yield from (f"    {_change(change)}" for change in first.changes)
         yield from (f"    {line}" for each in group for line in _uncompared(each, verbose=verbose))
     left = len(alike) - len(shown_groups)
     if left:
-        yield f"  and {left} more (-v)"
+        yield f"  {message('DIFF.and_more', count=left)}"
         constants = sum(any(c.kind is ChangeKind.CONSTANT for c in row.changes) for row in rows)
         if constants > len(rows) // 2:
-            yield f"  {constants} nodes have other constants: probably another checkpoint"
+            yield f"  {message('DIFF.checkpoint', count=constants)}"
 
 
 def _uncompared(row: DiffRow, *, verbose: bool) -> Iterator[str]:
@@ -176,7 +186,11 @@ def _uncompared(row: DiffRow, *, verbose: bool) -> Iterator[str]:
     more = len(row.uncompared) - len(shown)
     if shown:
         names = ", ".join(abridged(printable(name)) for name in shown)
-        yield f"not compared: {names}" + (f" and {more} more (-v)" if more else "")
+        yield message("DIFF.uncompared", names=_with_rest(names, more))
+
+
+def _with_rest(names: str, left: int) -> str:
+    return message("DIFF.more", names=names, count=left) if left else names
 
 
 def abridged(name: str) -> str:
@@ -196,9 +210,8 @@ def _patterns(relation: Relation, rows: Sequence[DiffRow], *, verbose: bool) -> 
     for pattern, group in sorted(patterns.items(), key=lambda each: _oddness(each[1])):
         shown = group if verbose else group[:_NAMES]
         names = ", ".join(_first_name(row) for row in shown)
-        more = f" and {len(group) - len(shown)} more (-v)" if len(group) > len(shown) else ""
         times = f"{len(group)} × " if len(group) > 1 else ""
-        yield f"  {times}{pattern}: {names}{more}"
+        yield f"  {times}{pattern}: {_with_rest(names, len(group) - len(shown))}"
         for row in group:
             if verbose:
                 yield f"      {_all_names(row)}{_behind(_source(row))}"
@@ -218,8 +231,8 @@ def _oddness(rows: Sequence[DiffRow]) -> tuple[bool, int]:
 
 def _pattern(relation: Relation, row: DiffRow) -> str:
     if relation is Relation.CONVERSION:
-        side = "added" if row.candidate else "removed"
-        return f"{side} by the conversion: {_ops(row.candidate or row.reference)}"
+        key = "DIFF.conversion_added" if row.candidate else "DIFF.conversion_removed"
+        return message(key, nodes=_ops(row.candidate or row.reference))
     return f"{_ops(row.reference)} ↔ {_ops(row.candidate)}"
 
 
@@ -238,10 +251,8 @@ def _change(change: NodeChange) -> str:
     ):
         return f"{abridged(printable(change.name))} {printable(change.reference)}{detail}"
     values = f"{printable(change.reference)} → {printable(change.candidate)}"
-    word = {
-        ChangeKind.TYPE: "type of ", ChangeKind.SHAPE: "shape of ", ChangeKind.INPUT: "",
-    }.get(change.kind, "")  # fmt: skip
-    return f"{word}{abridged(printable(change.name))}: {values}{detail}"
+    name, key = abridged(printable(change.name)), _KEYS.get(change.kind)
+    return f"{message(key, name=name) if key else name}: {values}{detail}"
 
 
 def _op(row: DiffRow) -> str:
@@ -272,7 +283,7 @@ def _source(row: DiffRow) -> str:
             continue
         file = (source.file or "").replace("\\", "/").rpartition("/")[2]
         place = f"{file}:{source.line}" if file and source.line else file
-        where = f"in {source.module}" if source.module else ""
+        where = message("DIFF.in_module", module=source.module) if source.module else ""
         return printable("  ".join(filter(None, (where, place))))
     return ""
 
@@ -286,7 +297,12 @@ def _tables(found: ModelDiff) -> Iterator[str]:
     heading = ("", "reference", "candidate", "differs")
     rows = [row for pair in (*found.inputs, *found.outputs) if (row := _signature(pair))]
     rows += [
-        (f"opset {pair.domain}", _version(pair.reference), _version(pair.candidate), "yes")
+        (
+            message("DIFF.opset", domain=pair.domain),
+            _version(pair.reference),
+            _version(pair.candidate),
+            "yes",
+        )
         for pair in found.opsets
         if None not in (pair.reference, pair.candidate) and pair.reference != pair.candidate
     ]
@@ -297,9 +313,10 @@ def _tables(found: ModelDiff) -> Iterator[str]:
     if quantized:
         moved = sum(bool(pair.changed) for pair in found.quantization)
         alone = sum(pair.reference is None or pair.candidate is None for pair in found.quantization)
-        summary = f"{counted(len(found.quantization), 'quantized tensor')}: {moved} changed"
+        tensors = counted(len(found.quantization), message("DIFF.quantized_tensor"))
+        summary = message("DIFF.quantized", tensors=tensors, changed=moved)
         yield ""
-        yield summary + (f", {alone} on one side only" if alone else "")
+        yield message("DIFF.quantized_alone", text=summary, count=alone) if alone else summary
         changed = [row for row in quantized if row[3]]
         if changed:
             yield columns([("tensor", "reference", "candidate", "changed"), *changed])
@@ -310,8 +327,10 @@ def _signature(pair: SpecPair) -> tuple[str, str, str, str] | None:
         return pair.kind, _spec(pair.reference), _spec(pair.candidate), pair.how
     if not pair.changed:
         return None
-    how = f" (by {pair.how})" if "name" in pair.changed else ""
-    return pair.kind, _spec(pair.reference), _spec(pair.candidate), ", ".join(pair.changed) + how
+    changed = ", ".join(pair.changed)
+    if "name" in pair.changed:
+        changed = message("DIFF.by", changed=changed, how=pair.how)
+    return pair.kind, _spec(pair.reference), _spec(pair.candidate), changed
 
 
 def _version(version: int | None) -> str:
@@ -341,8 +360,16 @@ def parameters(entry: Quantization | None) -> str:
         return _ABSENT
     if len(entry.scale) == 1:
         zero = entry.zero_point[0] if entry.zero_point else 0
-        return f"{entry.dtype}, scale {entry.scale[0]:.6g}, zero point {zero}"
-    scales = f"{len(entry.scale)} scales {min(entry.scale):.6g} to {max(entry.scale):.6g}"
+        return message("DIFF.one_scale", dtype=entry.dtype, scale=entry.scale[0], zero=zero)
+    text = message(
+        "DIFF.scales",
+        dtype=entry.dtype,
+        count=len(entry.scale),
+        least=min(entry.scale),
+        most=max(entry.scale),
+        axis=entry.axis,
+    )
     zeros = sorted(set(entry.zero_point))
-    points = "" if zeros in ([], [0]) else f", zero points {zeros[0]} to {zeros[-1]}"
-    return f"{entry.dtype}, {scales} along axis {entry.axis}{points}"
+    if zeros in ([], [0]):
+        return text
+    return message("DIFF.zero_points", text=text, least=zeros[0], most=zeros[-1])

@@ -10,6 +10,7 @@ from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import BUG
 from isomorph.core.escaping import printable
 from isomorph.reporters._annotations import accepted, sentence, title
+from isomorph.reporters._figures import NOT_MEASURED
 from isomorph.reporters._proof import counts, error_probability, share
 
 if TYPE_CHECKING:
@@ -98,10 +99,14 @@ def _figures(one: Divergence) -> str:
         part = getattr(one, word)
         if part is not None:
             lines.append(
-                f"{word.replace('_', ' ')}: largest {part.distance.max_abs}, "
-                f"{part.budget.ratio} of its budget ({part.budget.derivation})"
+                f"{word.replace('_', ' ')}: largest {_short(part.distance.max_abs)}, "
+                f"{_short(part.budget.ratio)} of its budget ({part.budget.derivation})"
             )
     return "\n".join(lines)
+
+
+def _short(value: float | None) -> str:
+    return NOT_MEASURED if value is None else f"{value:.3g}"
 
 
 def _class(report: Report) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from isomorph.core.escaping import printable
+from isomorph.core.messages import message
 from isomorph.core.report import FindingEffect
 from isomorph.reporters._annotations import title
 from isomorph.reporters._figures import used
@@ -94,17 +95,20 @@ def _proof(report: Report) -> str:
     proof = report.proof
     if proof is None:
         return ""
-    shapes = f"for every input of these shapes ({_plain(proof.shape_words)})"
-    lines = [f"**Proof** {shapes}: {counts(proof)}; {share(proof)}.\n"]
+    section = message("PROVE.section", shapes=_plain(proof.shape_words), counts=counts(proof))
+    lines = [f"**Proof** {section}; {share(proof)}.\n"]
     lines += [
         f"- {_code(one.reference)}: {_plain(output_words(one, report))}"
         for one in proof.outputs[:MOST_OUTPUTS]
     ]
     if len(proof.outputs) > MOST_OUTPUTS:
         lines.append(f"- … and {len(proof.outputs) - MOST_OUTPUTS} more outputs.")
-    lines += [f"- size {_plain(axis_words(axis))}" for axis in proof.axes[:MOST_OUTPUTS]]
-    lines.append(f"- assumes {_plain(assumptions(proof))}")
-    lines.append(f"- chance of error: {_plain(error_probability(proof))}")
+    facts = [
+        message("PROVE.section_size", axis=axis_words(axis)) for axis in proof.axes[:MOST_OUTPUTS]
+    ]
+    facts.append(message("PROVE.section_assumes", assumptions=assumptions(proof)))
+    facts.append(message("PROVE.section_chance", chance=error_probability(proof)))
+    lines += [f"- {_plain(each)}" for each in facts]
     return "\n".join(lines) + "\n"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from isomorph.core.messages import message
 from isomorph.core.proof import Proof, Standing
 from isomorph.reporters._proof import (
     MOST_OUTPUTS,
@@ -17,19 +18,29 @@ from isomorph.reporters._proof import (
 
 def lines(proof: Proof) -> Iterator[str]:
     """The headline, the open outputs with the node that ended each, and the assumptions."""
-    proven = [each for each in proof.outputs if each.standing is Standing.PROVEN]
+    proven = sum(each.standing is Standing.PROVEN for each in proof.outputs)
+    shapes, count = proof.shape_words, len(proof.outputs)
     if proof.whole:
-        yield f"EQUIVALENT for every input of these shapes: {proof.shape_words}"
+        yield message("PROVE.equal", shapes=shapes)
     else:
-        outputs = f"{len(proven)} of {len(proof.outputs)} outputs"
-        yield f"OPEN: {outputs} are proven ({proof.shape_words})"
-        yield "  not proven does not mean different: isomorph check measures"
-    yield f"  nodes        {share(proof)}"
+        yield message("PROVE.open", proven=proven, count=count, shapes=shapes)
+        yield f"  {message('PROVE.open_means')}"
+    yield _row("nodes", share(proof))
     for axis in proof.axes[:MOST_OUTPUTS]:
-        yield f"  sizes        {axis_words(axis)}"
+        yield _row("sizes", axis_words(axis))
     for each in [each for each in proof.outputs if each.standing is Standing.OPEN][:MOST_OUTPUTS]:
-        yield f"  open         {each.reference}: {why_open(each.open)}"
-    yield f"  assumptions  {assumptions(proof)}"
+        yield _row("open", f"{each.reference}: {why_open(each.open)}")
+    yield _row("assumptions", assumptions(proof))
     for entry in proof.assumptions.rerounded[:MOST_OUTPUTS]:
-        yield f"               {entry.constant} = {entry.expression} ({entry.relative:.1e})"
-    yield f"  chance       {error_probability(proof)}"
+        text = message(
+            "PROVE.rerounded",
+            constant=entry.constant,
+            expression=entry.expression,
+            relative=entry.relative,
+        )
+        yield _row("", text)
+    yield _row("chance", error_probability(proof))
+
+
+def _row(label: str, text: str) -> str:
+    return f"  {label:<11}  {text}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from isomorph.core.escaping import printable
+from isomorph.core.messages import message
 from isomorph.core.report_diff import Presence
 from isomorph.reporters.table import columns
 
@@ -21,7 +22,7 @@ _LARGE_SHARE = 0.1
 
 def as_text(found: ReportDiff, *, verbose: bool = False) -> str:
     """What changed; ``verbose`` also lists what did not."""
-    parts = ["NOTHING CHANGED" if found.same else "CHANGED"]
+    parts = [message("DIFF.nothing_changed") if found.same else "CHANGED"]
     parts.append(columns([_heading("before", found.before), _heading("after", found.after)]))
     for title, lines in (
         ("Outputs", list(_outputs(found, verbose=verbose))),
@@ -29,7 +30,7 @@ def as_text(found: ReportDiff, *, verbose: bool = False) -> str:
         ("Models", _facts(found.models)),
         ("Environments", _facts(found.environments)),
         ("Questions", _facts(found.questions)),
-        ("Cost, in seconds", list(_cost(found, verbose=verbose))),
+        (message("DIFF.cost"), list(_cost(found, verbose=verbose))),
     ):
         if lines:
             parts += ["", title, *lines]
@@ -51,9 +52,9 @@ def _outputs(found: ReportDiff, *, verbose: bool) -> Iterator[str]:
         yield f"  {printable(each.output)}: {change}"
         rows = [_error(error) for error in each.errors if verbose or not error.same]
         if rows:
-            yield columns([("", "error", "of its budget"), *rows], indent=4)
+            yield columns([("", "error", message("DIFF.of_budget")), *rows], indent=4)
     if same and not verbose:
-        yield f"  {same} the same"
+        yield f"  {message('DIFF.the_same', count=same)}"
 
 
 def _error(error: ErrorChange) -> tuple[str, str, str]:
@@ -84,7 +85,7 @@ def _findings(found: ReportDiff, *, verbose: bool) -> Iterator[str]:
                 summary = printable(each.summary, limit=300)
                 yield f"  {presence:8}{each.code}{status}  {summary}"
     if same and not verbose:
-        yield f"  {same} the same"
+        yield f"  {message('DIFF.the_same', count=same)}"
 
 
 def _facts(facts: tuple[FactChange, ...]) -> list[str]:

@@ -40,17 +40,23 @@ def as_text(found: Stress) -> str:
         f"  search    {search}",
         f"  input     {changed}",
     ]
-    lines += [
-        f"  range     {printable(each.name)} {each.dtype} {shape_text(each.shape)}: "
-        f"{each.lower:.4g} … {each.upper:.4g} ({each.origin})"
-        for each in found.ranges
-    ]
+    for each in found.ranges:
+        text = message(
+            "STRESS.range",
+            input=f"{printable(each.name)} {each.dtype} {shape_text(each.shape)}",
+            lower=each.lower,
+            upper=each.upper,
+            origin=each.origin,
+        )
+        lines.append(f"  range     {text}")
     runs, budgets = counted(found.runs, "run"), counted(found.budgets, "budget")
     slopes = counted(found.gradients, "gradient")
-    lines.append(f"  effort    {runs} of both models, {budgets}, {slopes}; seed {found.seed}")
+    effort = message("STRESS.effort", runs=runs, budgets=budgets, slopes=slopes, seed=found.seed)
+    lines.append(f"  effort    {effort}")
     if found.file is not None:
-        lines += ["", f"written to {printable(found.file)}"]
+        lines += ["", message("STRESS.written", file=printable(found.file))]
         if found.command:
-            lines.append(f"again: {printable(found.command, limit=2000)}")
-    lines += [f"skipped: {each.what} ({each.why})" for each in found.skipped]
+            command = printable(found.command, limit=2000)
+            lines.append(message("STRESS.again", command=command))
+    lines += [message("STRESS.skipped", what=each.what, why=each.why) for each in found.skipped]
     return "\n".join(lines)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isomorph.core.escaping import printable
+from isomorph.core.messages import message
 from isomorph.core.sweep_changes import ChangeKind
 from isomorph.reporters.table import columns
 
@@ -15,8 +16,11 @@ if TYPE_CHECKING:
 
 def as_text(found: SweepChanges) -> str:
     """The counts, and every cell that changed."""
-    sides = [f"  before: {printable(found.before)}", f"  after:  {printable(found.after)}"]
-    lines = [_counts(found), *sides]
+    sides = (
+        message("SWEEP.before", store=printable(found.before)),
+        message("SWEEP.after", store=printable(found.after)),
+    )
+    lines = [_counts(found), *(f"  {each}" for each in sides)]
     rows = [(each.kind, each.name, _answer(each.before), _answer(each.after))
             for each in _changed(found)]  # fmt: skip
     if rows:
@@ -39,7 +43,9 @@ def as_markdown(found: SweepChanges) -> str:
 
 
 def _counts(found: SweepChanges) -> str:
-    return ", ".join(f"{count} {kind}" for kind, count in found.counted().items()) or "no cells"
+    return ", ".join(f"{count} {kind}" for kind, count in found.counted().items()) or message(
+        "SWEEP.no_cells"
+    )
 
 
 def _changed(found: SweepChanges) -> list[CellChange]:

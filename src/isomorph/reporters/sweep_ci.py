@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 from isomorph.core.escaping import printable
+from isomorph.core.messages import message
 from isomorph.core.sweep import CellStatus
 from isomorph.reporters.junit import xml_text
 from isomorph.reporters.sarif import MOST_RESULTS, SCHEMA
@@ -17,18 +18,19 @@ if TYPE_CHECKING:
     from isomorph.core.sweep import CellResult, Sweep
 
 _RULES = {
-    "divergent": ("error", "The candidate is another function than the reference."),
-    "unknown": ("warning", "It could not be measured whether the models are the same function."),
-    "open": ("note", "It is not proven that the models are the same function."),
-    "unrepaired": ("error", "The candidate is another function, and no repair was proven."),
-    "error": ("error", "The cell ended with an error."),
-    "lost": ("error", "The process of the cell was ended from outside each time."),
+    "divergent": ("error", "SWEEP.divergent"),
+    "unknown": ("warning", "SWEEP.unknown"),
+    "open": ("note", "SWEEP.open"),
+    "unrepaired": ("error", "SWEEP.unrepaired"),
+    "error": ("error", "SWEEP.error"),
+    "lost": ("error", "SWEEP.lost"),
 }
+_TOOL = "isomorph sweep"
 
 
 def as_junit(found: Sweep) -> str:
     """A suite for each environment, a test for each model; what is not done is skipped."""
-    root = ET.Element("testsuites", {"name": "isomorph sweep", **_counts(list(found.cells))})
+    root = ET.Element("testsuites", {"name": _TOOL, **_counts(list(found.cells))})
     suites: dict[str, list[CellResult]] = {}
     for each in found.cells:
         suites.setdefault(column(each), []).append(each)
@@ -79,10 +81,12 @@ def _case(cell: CellResult, found: Sweep) -> ET.Element:
 def _details(cell: CellResult, found: Sweep) -> str:
     """The node, its cause, the error and the report, as far as they are known."""
     parts = [
-        f"node {printable(cell.node)}" if cell.node else "",
-        f"cause {cell.cause}" if cell.cause else "",
-        f"{cell.ratio:.2g} of its budget" if cell.ratio is not None else "",
-        f"report {printable(found.store)}/{cell.report}" if cell.report else "",
+        message("SWEEP.node", node=printable(cell.node)) if cell.node else "",
+        message("SWEEP.cause", cause=cell.cause) if cell.cause else "",
+        message("SWEEP.share", ratio=cell.ratio) if cell.ratio is not None else "",
+        message("SWEEP.report", file=f"{printable(found.store)}/{cell.report}")
+        if cell.report
+        else "",
     ]
     return "; ".join(part for part in parts if part)
 
@@ -93,9 +97,12 @@ def as_sarif(found: Sweep) -> str:
     rules = [each for each in _RULES if any(cell.outcome == each for cell in wrong)]
     run = {
         "tool": {"driver": {
-            "name": "isomorph sweep", "version": found.version or "0",
+            "name": _TOOL, "version": found.version or "0",
             "rules": [
-                {"id": f"CELL_{each.upper()}", "shortDescription": {"text": _RULES[each][1]}}
+                {
+                    "id": f"CELL_{each.upper()}",
+                    "shortDescription": {"text": f"{message(_RULES[each][1])}."},
+                }
                 for each in rules
             ],
         }},
@@ -108,10 +115,8 @@ def as_sarif(found: Sweep) -> str:
 
 
 def _result(cell: CellResult, found: Sweep, rules: list[str]) -> dict[str, Any]:
-    text = "; ".join(
-        part for part in (f"{printable(cell.name)} is {cell.outcome}",
-                          printable(cell.reason), _details(cell, found)) if part
-    )  # fmt: skip
+    outcome = message("SWEEP.cell", cell=printable(cell.name), outcome=cell.outcome)
+    text = "; ".join(filter(None, (outcome, printable(cell.reason), _details(cell, found))))
     return {
         "ruleId": f"CELL_{cell.outcome.upper()}",
         "ruleIndex": rules.index(cell.outcome),

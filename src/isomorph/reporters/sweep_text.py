@@ -9,6 +9,7 @@ from dataclasses import asdict, fields
 from typing import TYPE_CHECKING
 
 from isomorph.core.escaping import counted, printable
+from isomorph.core.messages import message
 from isomorph.core.sweep import CellResult
 from isomorph.reporters.table import columns
 
@@ -27,13 +28,16 @@ def as_text(found: Sweep) -> str:
     """The counts, the matrix, and every cell that is not fine with its reason."""
     fresh = sum(each.fresh for each in found.cells)
     known = len(found.cells) - fresh
-    effort = f"{fresh} run now in {found.seconds:.0f} s, {known} known or left"
-    lines = [
-        summary(found),
-        f"  {effort}; store {printable(found.store)}",
-    ]
+    effort = message(
+        "SWEEP.effort",
+        fresh=fresh,
+        seconds=found.seconds,
+        known=known,
+        store=printable(found.store),
+    )
+    lines = [summary(found), f"  {effort}"]
     if found.interrupted:
-        lines.append("  interrupted: what is done is kept, and the same command goes on")
+        lines.append(f"  {message('SWEEP.interrupted')}")
     lines += ["", columns(_matrix(found)), "", f"  {_legend(found)}"]
     wrong = [each for each in found.cells if each.outcome not in FINE]
     for each in wrong[:_NAMED]:
@@ -41,18 +45,19 @@ def as_text(found: Sweep) -> str:
         if each.reason:
             lines.append(f"  {printable(each.reason, limit=300)}")
         if each.node or each.cause:
-            lines.append(f"  node {printable(each.node) or '—'}, cause {each.cause or '—'}")
+            node, cause = printable(each.node) or "—", each.cause or "—"
+            lines.append(f"  {message('SWEEP.place', node=node, cause=cause)}")
         if each.report:
             lines.append(f"  {printable(found.store)}/{each.report}")
     if len(wrong) > _NAMED:
-        lines += ["", f"… and {len(wrong) - _NAMED} cells more that are not fine (--export)"]
+        lines += ["", message("SWEEP.more", count=len(wrong) - _NAMED)]
     return "\n".join(lines)
 
 
 def summary(found: Sweep) -> str:
     """How many cells have each outcome, on one line."""
     counts = ", ".join(f"{number} {name}" for name, number in ranked(found))
-    return f"{counted(len(found.cells), 'cell')}: {counts}"
+    return message("SWEEP.counts", cells=counted(len(found.cells), "cell"), counts=counts)
 
 
 def as_markdown(found: Sweep) -> str:
@@ -103,10 +108,11 @@ def _shown(result: CellResult, *, whole: bool) -> str:
 
 def column(result: CellResult) -> str:
     """The environment, with the shard of the data and a seed other than 0."""
-    parts = (result.environment, result.shard, f"seed {result.seed}" if result.seed else "")
+    seed = message("SWEEP.seed", seed=result.seed) if result.seed else ""
+    parts = (result.environment, result.shard, seed)
     return " ".join(each for each in parts if each)
 
 
 def _legend(found: Sweep) -> str:
     shown = [f"{SYMBOLS[name]} {name}" for name in SYMBOLS if name in found.counted()]
-    return ", ".join(shown) + "; × is the largest error as a share of its budget"
+    return message("SWEEP.legend", symbols=", ".join(shown))

@@ -79,6 +79,10 @@ def _page(report: Report, width: int, verbosity: Verbosity) -> Iterator[Renderab
     yield from lead(report)
     if verbosity is Verbosity.QUIET:
         return
+    if verbosity is Verbosity.BRIEF:
+        found = list(findings(report, verbose=False))
+        yield from ["", *found] if found else []
+        return
     verbose = verbosity is Verbosity.VERBOSE
     brief = report.verdict is Verdict.EQUIVALENT and not verbose
     for section in _brief(report) if brief else _whole(report, width, verbose=verbose):

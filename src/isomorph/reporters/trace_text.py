@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isomorph.core.messages import message
 from isomorph.reporters.table import columns, shape_text
 
 if TYPE_CHECKING:
@@ -24,17 +25,22 @@ def as_text(trace: Trace) -> str:
 def record_lines(record: Record, output: Path) -> list[str]:
     """What was recorded, and what can be done with it."""
     place = _place(record.run.environment)
-    oracle = "with its float64 oracle" if record.oracle is not None else "without an oracle"
+    key = "TRACE.recorded" if record.oracle is not None else "TRACE.without_oracle"
     count = len(record.run.tensors)
     return [
-        f"recorded {count} tensors of {record.model.location} in {place}, {oracle}",
-        *(f"note: {note}" for note in record.notes),
-        f"compare it: isomorph check {output} MODEL, or: isomorph check MODEL {output}",
+        message(key, count=count, model=record.model.location, place=place),
+        *(message("TRACE.note", note=note) for note in record.notes),
+        message("TRACE.compare", folder=output),
     ]
 
 
 def _place(environment: Environment) -> str:
-    return f"{environment.runtime} {environment.version} on {environment.device}"
+    return message(
+        "TRACE.place",
+        runtime=environment.runtime,
+        version=environment.version,
+        device=environment.device,
+    )
 
 
 def _row(name: str, value: Any) -> tuple[str, ...]:  # noqa: ANN401

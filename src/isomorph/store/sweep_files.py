@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from isomorph.core.errors import UsageError
-from isomorph.core.runtime_word import require_trust
 from isomorph.core.sweep import Cell, SweepPlan, Verb
 from isomorph.core.sweep_limits import SWEEP_CELLS
 from isomorph.store import toml
+from isomorph.store.option_trust import require_trust
 from isomorph.store.projects import PATHS, checked_options, read_project
 from isomorph.store.safe_paths import exists
 from isomorph.store.sweep_options import (

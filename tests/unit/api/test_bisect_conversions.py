@@ -61,7 +61,7 @@ def releases(tmp_path, monkeypatch):
 
         def make(self, version):
             if made[version] is None:
-                raise environments.NotInstallable("no wheel for this Python")
+                raise environments.ReleaseUnusableError("no wheel for this Python")
             packages = {"numpy": np.__version__, "onnxslim": version, "onnx": f"0.{version}"}
             return environments.MadeEnvironment(interpreter=str(made[version]), packages=packages)
 

@@ -171,10 +171,52 @@ def test_the_text_shows_each_advice_once():
             kind="package", name=name, version=None, status=status, advice="do it"
         )
 
-    text = as_text((missing("a"), missing("b")), imported=True)
+    text = as_text((missing("a"), missing("b")), imported=True, verbose=True)
     assert text.count("do it") == 1
-    assert text.endswith("do it  for a, b")
-    assert text.splitlines()[0] == "package"
+    assert text.endswith("  do it\n      for a, b")
+
+
+def _item(kind, name, status=InstallationStatus.OK, **more):
+    return InstallationItem(kind=kind, name=name, version=None, status=status, **more)
+
+
+def test_the_answer_comes_first_and_the_short_text_names_one_command_a_framework():
+    install = "pip install 'isomorph[torch]'"
+    found = (
+        _item("package", "torch", InstallationStatus.MISSING, advice=install),
+        _item("framework", "onnx"),
+        _item("framework", "coreml", detail="not run: Core ML needs macOS"),
+        _item("framework", "executorch", detail="not run: it is missing", advice="pip install e"),
+        _item("framework", "pytorch", InstallationStatus.MISSING, advice=install),
+        _item("converter", "a", InstallationStatus.MISSING, advice="pip install a"),
+    )
+    text = as_text(found)
+    assert text.startswith("READY: isomorph reads and runs models of onnx\n")
+    assert text.count(install) == 1
+    assert "ok       executorch    not run: it is missing: pip install e" in text
+    assert "pip install a" not in text
+    assert "0 of 1" in text
+    assert "-v lists" in text
+
+
+def test_what_is_broken_leads_with_its_command():
+    broken = _item(
+        "package", "torch", InstallationStatus.BROKEN, detail="died", advice="reinstall it"
+    )
+    text = as_text((_item("framework", "onnx"), broken))
+    assert text.startswith("BROKEN: installed, and does not work: torch\n")
+    assert "died: reinstall it" in text
+
+
+def test_a_framework_whose_runtime_is_missing_is_read_and_not_run(monkeypatch):
+    runtime = registry.framework("onnx").runtime
+    missing = _item("runtime", runtime, InstallationStatus.MISSING, detail="needs it", advice="get")
+    framework, _ = examined._with_runtimes((_item("framework", "onnx"), missing))
+    assert framework.status == "ok"
+    assert (framework.detail, framework.advice) == (
+        "read and evaluated in float64, not run: needs it",
+        "get",
+    )
 
 
 def test_a_worker_starts_and_answers():
@@ -203,7 +245,5 @@ def test_a_runtime_that_needs_another_machine_is_missing_here(monkeypatch, why):
 
     monkeypatch.setattr(CoremlRuntime, "unavailable", lambda self: why)
     found = doctor._extension("runtimes", "coreml", set())
-    assert (found.status.value, found.detail) == (
-        ("missing", f"not here: {why}") if why else ("ok", "")
-    )
+    assert (found.status.value, found.detail) == (("missing", why) if why else ("ok", ""))
     assert found.advice is None

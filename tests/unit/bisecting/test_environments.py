@@ -8,8 +8,8 @@ import pytest
 
 from isomorph.bisecting.environments import (
     Ended,
-    NotInstallable,
     ReleaseEnvironments,
+    ReleaseUnusableError,
     default_cache,
     run_program,
 )
@@ -97,7 +97,7 @@ def test_a_release_for_numpy_1_gets_it(tmp_path):
 
 
 def test_a_release_that_does_not_install_says_why(tmp_path):
-    with pytest.raises(NotInstallable, match=r"^No matching distribution$"):
+    with pytest.raises(ReleaseUnusableError, match=r"^No matching distribution$"):
         environments(tmp_path, Programs(broken=("1.0",))).make("1.0")
 
 

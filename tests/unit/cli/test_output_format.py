@@ -22,6 +22,8 @@ REPORTS = registry.names("reporters")
         ("sarif", "r.json", REPORTS, "sarif"),
         (None, "r.json", ("terminal", "json"), "json"),
         (None, "rows.csv", ("csv",), "csv"),
+        (None, "tmp.x7Qk2", REPORTS, "terminal"),
+        (None, "check.log", REPORTS, "terminal"),
     ],
 )
 def test_a_stated_format_comes_first(stated, output, known, expected):
@@ -34,6 +36,8 @@ def test_a_stated_format_comes_first(stated, output, known, expected):
         ("jsn", None, "did you mean 'json'?"),
         (None, "page.html", "--format terminal, or another suffix"),
         (None, "rows.csv", "--format terminal, or another suffix"),
+        (None, "page.pdf", "--format terminal, or another suffix"),
+        (None, "page.htlm", "did you mean '.htm'? --format terminal writes text"),
     ],
 )
 def test_a_format_of_other_commands_is_refused(stated, output, fix):

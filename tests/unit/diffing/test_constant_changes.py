@@ -1,5 +1,8 @@
 import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
 
+from isomorph import api
 from isomorph.diffing.constant_changes import difference_of_reals, difference_of_values
 
 
@@ -28,3 +31,23 @@ def test_a_quantized_constant_is_compared_by_its_real_values():
     near[0, 0] += 5
     text = difference_of_reals(values, near, 0.1)
     assert text == "quantized; 1 of 24 elements is more than one step (0.1) apart"
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"), [(2, ("[0, 1] (float32)", "")), (6, ("float32 [6]", "1 of 6 elements"))]
+)
+def test_of_more_numbers_than_are_read_at_a_glance_it_is_stated_how_many_differ(count, shown):
+    values = np.arange(count, dtype=np.float32)
+    spec = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [count]) for name in "xy"]
+    models = []
+    for value in (values, values + np.eye(count, dtype=np.float32)[1]):
+        node, constant = helper.make_node("Add", ["x", "b"], ["y"]), numpy_helper.from_array(value)
+        constant.name = "b"
+        graph = helper.make_graph([node], "g", spec[:1], spec[1:], [constant])
+        opset = helper.make_opsetid("", 17)
+        models.append(helper.make_model(graph, opset_imports=[opset], ir_version=9))
+    (row,) = api.diff(*models, in_process=True).rows
+    (change,) = row.changes
+    assert change.reference == shown[0]
+    assert change.detail.startswith(shown[1])
+    assert bool(change.detail) == bool(shown[1])

@@ -129,3 +129,19 @@ def test_no_second_budget_is_drawn_without_need(run_dtype):
     errors.capture.noise = replace(errors.capture.noise, run_dtype=run_dtype)
     errors.explain_run(run_dtype)
     assert errors.profile().run_budget == ()
+
+
+def test_a_tensor_without_a_finite_value_has_no_error_and_no_budget():
+    class Broken(Session):
+        def run(self, feeds, fetch, *, noise=None):
+            found = super().run(feeds, fetch, noise=noise)
+            return {n: np.full_like(v, np.nan) if n == "lb" else v for n, v in found.items()}
+
+    made = chain("l")
+    errors = NodeErrors("reference", captured(made))
+    errors.capture.oracle = Broken(made)
+    errors.execution(Broken(made))
+    profile = errors.profile()
+    assert (profile.execution[1], profile.budget[1]) == (None, None)
+    assert profile.execution[0] is not None
+    assert profile.budget[0] is not None

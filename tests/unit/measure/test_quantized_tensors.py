@@ -271,3 +271,35 @@ def test_a_kernel_that_misses_its_grid_is_seen_at_its_own_tensor(evaluated, tens
     assert (found[0].tensor, found[0].local_quanta) == ("c2_quantized", 3.0)
     others = [row.local_quanta for row in found[1:] if row.kind == "activation"]
     assert others == [0.0] * len(others)
+
+
+def test_a_factor_that_was_worked_into_a_weight_is_stated_and_clips_nothing():
+    draw = np.random.default_rng(0)
+    weight = draw.standard_normal((8, 8)).astype(np.float32)
+    step = np.float32(np.abs(weight).max() / 127 / 8)
+    stored = np.rint(weight / 8 / step).astype(np.int8)
+    reference = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node("Mul", ["p", "s"], ["y"])],
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 8])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4, 8])],
+        [numpy_helper.from_array(weight, "w"), numpy_helper.from_array(np.float32(0.125), "s")],
+    )
+    candidate = helper.make_graph(
+        [
+            helper.make_node("DequantizeLinear", ["q", "step"], ["w"]),
+            helper.make_node("MatMul", ["x", "w"], ["y"]),
+        ],
+        "g",
+        list(reference.input),
+        list(reference.output),
+        [numpy_helper.from_array(stored, "q"), numpy_helper.from_array(step, "step")],
+    )
+    models = [
+        helper.make_model(each, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+        for each in (reference, candidate)
+    ]
+    (row,) = checked(*models, {"x": draw.standard_normal((4, 8)).astype(np.float32)}).quantization
+    assert row.factor == 0.125
+    assert row.clipped == 0.0
+    assert row.lost_db < 6.0

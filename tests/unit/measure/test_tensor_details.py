@@ -94,3 +94,9 @@ def test_integers_count_and_words_do_not():
 
 def test_a_range_too_wide_for_a_float_has_no_histogram():
     assert seen(np.array([-1.7e308, 1.7e308]), np.zeros(2)).histogram is None
+
+
+def test_values_of_which_none_is_finite_have_no_details():
+    nothing = np.array([np.nan, np.inf])
+    assert close_up("node", ("a", "b"), nothing, nothing) is None
+    assert close_up("node", ("a", "b"), nothing, np.array([1.0, np.inf])) is not None

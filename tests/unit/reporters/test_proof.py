@@ -44,7 +44,7 @@ def test_a_proven_output_comes_with_shapes_probability_and_assumptions(report):
 )
 def test_what_is_not_proven_has_its_reason_and_no_probability(report, standing, word):
     text = text_of(with_standing(report, standing))
-    assert f"{word}no meaning for operator TopK at top: a tie" in text
+    assert f"{word}operator TopK at top is not defined for proofs: a tie" in text
     assert "wrong equality" not in text
 
 

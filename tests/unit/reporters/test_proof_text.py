@@ -51,7 +51,7 @@ def test_an_open_output_is_named_with_its_node_and_nothing_is_called_equivalent(
     text = "\n".join(lines(found))
     assert "EQUIVALENT" not in text
     assert text.startswith("OPEN: 1 of 2 outputs")
-    assert "p: no meaning for operator TopK at n: why" in text
+    assert "p: operator TopK at n is not defined for proofs: why" in text
     assert found.exit_code == 3
     assert PROOF.exit_code == 0
 
@@ -78,5 +78,6 @@ def test_an_axis_of_the_size_tried_has_its_reason_with_the_node_and_its_side():
         reason=Reason.NO_MEANING, node="k", op="Reshape", details="why", side="candidate"
     )
     text = "\n".join(lines(replace(PROOF, axes=(axis(open=reason),))))
-    words = "n (axis 0 of x): only the size tried, 2: no meaning for operator Reshape at k: why"
-    assert f"{words} in the candidate" in text
+    tried = "n (axis 0 of x): only the size tried, 2"
+    why = "operator Reshape at k is not defined for proofs: why"
+    assert f"{tried}: {why} in the candidate" in text

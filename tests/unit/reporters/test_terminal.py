@@ -48,7 +48,8 @@ def test_everything_a_reader_needs_is_there(report, wide):
         "alignment  aligned 1 of 1 tensors and 1 of 2 constants, 1 without a counterpart; 1 group",
         "3 of 8 elements, at the border", "isomorph fix net.pt2 net.onnx ",
         "-o page.html", "0 of 1 outputs proven, 1 open",
-        "no meaning for operator TopK at top: a tie", "1 of 1 nodes of the reference are proven",
+        "operator TopK at top is not defined for proofs: a tie",
+        "1 of 1 nodes of the reference are proven",
     ):  # fmt: skip
         assert expected in text
     assert len(text.splitlines()) <= 47
@@ -370,3 +371,11 @@ def test_an_unknown_verdict_shows_its_first_cause(report, wide):
     assert "failure 2" not in text
     assert "… and 1 more finding: -v" in text
     assert "failure 2" in VERBOSE.render(made)
+
+
+def test_beside_a_file_stand_the_verdict_the_cause_and_the_fix_alone(report):
+    text = TerminalReporter(Verbosity.BRIEF).render(report)
+    assert text.startswith("DIVERGENT")
+    assert "isomorph fix net.pt2 net.onnx" in text
+    assert "reference run" not in text
+    assert "-o page.html" not in text

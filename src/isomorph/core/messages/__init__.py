@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from isomorph.core.messages.answers import ANSWERS
 from isomorph.core.messages.causes import CAUSES
 from isomorph.core.messages.errors import ERRORS
 from isomorph.core.messages.experiments import EXPERIMENTS
@@ -30,6 +31,7 @@ CATALOG: Mapping[str, str] = {
     **FIXES,
     **SKIPPED,
     **OUTCOMES,
+    **ANSWERS,
     **RULES,
     **ERRORS,
     **REPORTS,

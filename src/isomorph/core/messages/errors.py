@@ -56,6 +56,11 @@ _TEXTS: Mapping[str, tuple[str, ...]] = {
         "{word!r} is neither a file nor the name of a pair",
         "the pairs: {pairs}",
     ),
+    "UNKNOWN_NAME.pair_near": (
+        "{word!r} is neither a file nor the name of a pair",
+        "the pairs: {pairs}",
+        "did you mean {near!r}?",
+    ),
     "UNKNOWN_NAME.extension": ("there is no {kind} {name!r}", "known: {known}"),
     "UNKNOWN_NAME.extension_near": (
         "there is no {kind} {name!r}",
@@ -73,6 +78,16 @@ _TEXTS: Mapping[str, tuple[str, ...]] = {
         "this command does not write {format!r}",
         "it writes: {known}",
         "did you mean {near!r}?",
+    ),
+    "UNKNOWN_FORMAT.suffix_near": (
+        "the suffix of {file_name!r} names no format",
+        "it writes: {known}",
+        "did you mean {near!r}? --format terminal writes text",
+    ),
+    "UNKNOWN_FORMAT.other_suffix": (
+        "{file_name!r} looks like {kind}, which this command does not write",
+        "it writes: {known}",
+        "--format {first}, or another suffix",
     ),
     "UNKNOWN_FORMAT.suffix": (
         "{file_name!r} looks like {format}, which this command does not write",

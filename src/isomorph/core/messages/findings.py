@@ -131,8 +131,8 @@ FINDINGS: Mapping[str, str] = {
     "CONSTANT_DIFFERS.details": " in {text}: {at} is {wrong:.6g} instead of {right:.6g}",
     "CONSTANT_DIFFERS.shown": "{text}. Output {output!r} differs on {inputs}",
     "CONSTANT_DIFFERS.not_reached": "{text}. None of {tried} inputs tried shows it",
-    "CONSTANT_DIFFERS.given": "{text}. The given inputs show it",
-    "CONSTANT_DIFFERS.others": "{text}. Other inputs show it",
+    "CONSTANT_DIFFERS.given": "{text}. In float64 its effect shows on these inputs",
+    "CONSTANT_DIFFERS.others": "{text}. In float64 its effect shows on other inputs",
     "CONSTANT_DIFFERS.verdict": "weight {constant!r} differs ({text})",
     "LATENT.probe": "{place} does what the reference's {right} does on the given inputs, but not "
     "on values {kind}{example}",

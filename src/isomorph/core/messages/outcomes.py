@@ -79,6 +79,11 @@ OUTCOMES: Mapping[str, str] = {
     "STRESS.undecided": "the check of this input reached no verdict",
     "STRESS.search": "started at {ratio:.3g} times the budget ({origin})",
     "STRESS.input": "{changed} of {elements} differ from that sample and are not zero",
+    "STRESS.range": "{input}: {lower:.4g} … {upper:.4g} ({origin})",
+    "STRESS.effort": "{runs} of both models, {budgets}, {slopes}; seed {seed}",
+    "STRESS.written": "written to {file}",
+    "STRESS.again": "again: {command}",
+    "STRESS.skipped": "skipped: {what} ({why})",
     # ranges
     "RANGES.overflow": "OVERFLOW: {tensor} exceeds {dtype}; of {total}, {wrong} overflow and "
     "{open} are open",

@@ -12,8 +12,7 @@ VERDICTS: Mapping[str, str] = {
     "EQUIVALENT.stated_budget": "the runs agree within the stated budget {budget:g}",
     "EQUIVALENT.recording": "the recorded values are reproduced within rounding",
     "EQUIVALENT.one_model": "the run computes what the graph states, within rounding",
-    "EQUIVALENT.only_given": "the outputs agree within rounding; other inputs were not tried, "
-    "as --only-given asks",
+    "EQUIVALENT.only_given": "the outputs agree within rounding; other inputs were not tried",
     "EQUIVALENT.recorded_bits": "the recorded values are the same to the last bit",
     "EQUIVALENT.bits": "the same to the last bit, in the runs and in float64",
     "EQUIVALENT.absent": "absent or empty on both sides",

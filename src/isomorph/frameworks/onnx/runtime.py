@@ -46,6 +46,7 @@ class OnnxRuntime:
     packages: Mapping[str, str] = {"onnxruntime": _EXCHANGE, "onnxruntime-gpu": _EXCHANGE}
     settings: Mapping[str, str] = DEFAULTS
     plain: Mapping[str, str] = {"optimization": "none"}
+    library_settings = frozenset({"custom_ops"})
     switches = (
         Switch(name="an optimizer beyond those of layout", settings={"optimization": "layout"}),
         Switch(name="an optimizer of layout", settings={"optimization": "extended"}),
