@@ -25,7 +25,7 @@ from isomorph.frameworks.coreml.parse import (
 )
 from isomorph.frameworks.coreml.program import Array, MilProgram, MilValue, operations
 from isomorph.store.protobuf import BYTES, VARINT
-from isomorph.store.safe_paths import require_file
+from isomorph.store.safe_paths import not_regular, require_file
 
 MANIFEST = "Manifest.json"
 _ROOT = "@model_path/"
@@ -163,6 +163,7 @@ def _nothing(value: MilValue) -> Array:
 def _specification_file(package: Path, *, trusted: bool) -> Path:
     """The model file that the manifest of a package names."""
     file = str(package)
+    require_file(package / MANIFEST)  # a pipe would never end
     try:
         manifest = read_json((package / MANIFEST).read_bytes())
         entries = manifest["itemInfoEntries"]
@@ -204,7 +205,7 @@ class _Files:
                 why=str(error.strerror), fix="copy the whole package again",
             ) from error  # fmt: skip
         if not stat.S_ISREG(status.st_mode):
-            raise self._escape(name, "it is not a regular file")
+            raise not_regular(path, status.st_mode, UnreadableModelError)
         if status.st_nlink > 1 and not self._trusted:
             raise self._escape(name, "it is a hard link, and its other name may lie anywhere")
         return path

@@ -15,6 +15,7 @@ import numpy as np
 from isomorph.core.errors import IsomorphError, RefusedError, UnreadableModelError
 from isomorph.kernels.quantized import unpacked
 from isomorph.oracle.dtypes import numpy_dtype
+from isomorph.store.safe_paths import require_file
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -40,12 +41,11 @@ def mapped(path: Path, *, trusted: bool) -> Any:  # noqa: ANN401
     except OSError:
         return b""
     if not trusted:
-        if not stat.S_ISREG(status.st_mode):
-            raise _escape(place, path, "it is no regular file, or a link to one")
-        if status.st_nlink > 1:
+        if stat.S_ISLNK(status.st_mode):
+            raise _escape(place, path, "it is a symbolic link")
+        if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
             raise _escape(place, path, "it is a hard link, and its other name may lie anywhere")
-    elif not place.is_file():
-        raise _escape(place, path, "it leads to no regular file")
+    require_file(place)
     # Should it have become a pipe since, it is opened without waiting for a writer.
     number = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(number, "rb") as stream:
