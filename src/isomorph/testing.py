@@ -67,7 +67,7 @@ def _failure_message(report: Report, path: Path) -> str:
             for each in report.baseline.statuses
         ]
     repair = repair_command(report) or _python_call(report)
-    if repair is not None and any(map(repairable, report.findings)):
+    if repair is not None and any(repairable(each, report) for each in report.findings):
         lines.append(f"  repair: {repair}")
     return "\n".join([*lines, f"  report: {path}"])
 

@@ -81,6 +81,23 @@ def outputs_only(
     )
 
 
+def require_whole_run(
+    feeds: Collection[str],
+    fetch: Sequence[str],
+    ends: tuple[Sequence[str], Sequence[str]],
+    *,
+    why: str,
+    fix: str,
+    file: str | None,
+) -> None:
+    """Refuse what a session cannot do that runs a model from all inputs to outputs (``ends``)."""
+    inputs, outputs = ends
+    if not set(fetch) <= set(outputs) or not set(feeds) <= set(inputs):
+        raise outputs_only(fetch, outputs, why=why, fix=fix)
+    if missing := [name for name in inputs if name not in feeds]:
+        raise unfed_inputs(missing, fetch[0], file=file)
+
+
 def incomplete_piece(name: str) -> UsageError:
     """The error for a part of a model that depends on more than its inputs."""
     return UsageError(

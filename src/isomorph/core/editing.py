@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from isomorph.core.errors import UsageError
 from isomorph.core.patch import Edit
@@ -61,3 +61,17 @@ def not_possible(what: str) -> UsageError:
 def unknown_name(what: str, name: str) -> UsageError:
     """The error about an edit of something that the model does not have."""
     return UsageError("PATCH_UNKNOWN_NAME", f"the model has no {what} named {name!r}")
+
+
+@runtime_checkable
+class EditsValues(Protocol):
+    """A framework that patches the values in its files; nodes are neither added nor replaced."""
+
+    edits_values_only: bool
+
+
+@runtime_checkable
+class ChangesNodes(Protocol):
+    """A fix whose every patch adds, replaces or removes a node."""
+
+    changes_nodes: bool

@@ -69,6 +69,7 @@ class MissingOp:
     """A missing input connected, a missing node inserted, a wrong one replaced or taken out."""
 
     name = "missing_op"
+    changes_nodes = True
 
     def propose(self, finding: Finding, context: FaultContext) -> Iterator[Patch]:
         """Connections first, then nodes."""

@@ -1,7 +1,8 @@
-"""Weights and biases of a linear node with the following factors and offsets folded in.
+"""Weights and biases of a linear node with factors and offsets folded in.
 
 A batch normalization, a scale, a separate bias: whatever multiplies or shifts each channel by a
-constant can be part of the weight and the bias, and converters fold it into them.
+constant can be part of the weight and the bias, and converters fold it into them. A factor of what
+the node reads can be part of its weight as well.
 """
 
 from __future__ import annotations
@@ -168,6 +169,34 @@ class FoldedWeights:
             for folded in self.chain(linear):
                 for scaled in self.kernels(folded) if folded.scales else ():
                     yield folded, scaled
+            for folded in self._scaled_data(linear):
+                for scaled in self.kernels(folded) if folded.scales else ():
+                    yield folded, scaled
+
+    def _scaled_data(self, linear: str) -> Iterator[Folded]:
+        """Yield the factors of what a linear node reads, which converters move into its kernel.
+
+        Its bias changes by a sum over the kernel, which is not computed here.
+        """
+        topology, node = self._weights.topology, self._nodes[linear]
+        scale, nothing = np.ones(1), np.zeros(1)
+        names: tuple[str, ...] = (self.linear[linear][0],)
+        for _ in range(FOLDED_STEPS.most):
+            sources = topology.sources(node)
+            maker = topology.maker.get(sources[0]) if len(sources) == 1 else None
+            if maker is None:
+                return
+            node, step = maker, self._step(maker)
+            if step is None:
+                if node.op in _PASSED_ON:
+                    continue
+                return
+            factor, _, used = step
+            if not _fit(scale, factor):
+                return
+            scale, names = scale * factor, (*names, *used)
+            yield Folded(linear=linear, names=names, scale=scale, shift=nothing, size=nothing)
+        self.limited = True
 
     def _size(self, name: str) -> int:
         constant = self._weights.graph.constants.get(name)

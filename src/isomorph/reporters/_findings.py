@@ -48,7 +48,7 @@ def findings(report: Report, *, verbose: bool) -> Iterator[RenderableType]:
         if len(group) > 1 or _bare(group[0]):
             yield _sentences(group)
             continue
-        command = repair if repairable(group[0]) else None
+        command = repair if repairable(group[0], report) else None
         yield from _finding(group[0], command, verbose=verbose)
         if command is not None:
             if needs_report(report):

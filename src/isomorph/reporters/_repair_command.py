@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from isomorph import registry
 from isomorph.core.divergence import Verdict
+from isomorph.core.editing import ChangesNodes, EditsValues
 from isomorph.core.errors import IsomorphError
 from isomorph.core.escaping import printable
 from isomorph.core.protocols import SupportsPatch
@@ -26,15 +27,28 @@ _UNREPAIRED = frozenset({underflow.CODE, run_time_quantizers.CODE, other_checkpo
 is no fault; and another checkpoint is to be exported again."""
 
 
-def repairable(finding: Finding) -> bool:
+def repairable(finding: Finding, report: Report | None = None) -> bool:
     """Whether a patch may help; advice about a runtime that crashed is not a patch.
 
-    Some formats cannot be patched in every respect.
+    Some formats cannot be patched in every respect: ``report`` states the candidate's.
     """
-    if finding.fact(Fact.PATCHABLE) is False:
+    if finding.fact(Fact.PATCHABLE) is False or finding.code in _UNREPAIRED:
         return False
-    advised = finding.fix is not None and finding.cause in registry.names("fixes")
-    return advised and finding.code not in _UNREPAIRED
+    cause = finding.cause
+    if finding.fix is None or cause is None or cause not in registry.names("fixes"):
+        return False
+    models = report.models if report is not None else ()
+    candidate = next((each for each in models if each.role == "candidate"), None)
+    return candidate is None or not _beyond(cause, candidate.framework)
+
+
+def _beyond(cause: str, framework: str) -> bool:
+    """Whether every patch for a cause changes nodes, in a format of which values are patched."""
+    try:
+        found = registry.framework(framework)
+    except IsomorphError:
+        return False
+    return isinstance(registry.fix(cause), ChangesNodes) and isinstance(found, EditsValues)
 
 
 def repair_command(report: Report) -> str | None:

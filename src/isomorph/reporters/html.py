@@ -43,5 +43,5 @@ def page_data(report: Report) -> dict[str, Any]:
     """The report, and for each finding the command that repairs it; None where no patch may."""
     data = {each.name: getattr(report, each.name) for each in fields(report)}
     command = repair_command(report)
-    commands = [command if repairable(each) else None for each in report.findings]
+    commands = [command if repairable(each, report) else None for each in report.findings]
     return {**data, "repair_commands": commands}

@@ -156,7 +156,7 @@ def _finding(finding: Finding) -> Iterator[str]:
 def _foot(report: Report) -> str:
     lines = [f"- skipped: {_plain(one.what)}: {_plain(one.why)}" for one in report.skipped[:20]]
     repair = repair_command(report)
-    if repair is not None and any(map(repairable, report.findings)):
+    if repair is not None and any(repairable(each, report) for each in report.findings):
         lines.insert(0, f"- repair: {_code(repair)}")
     closing = f"<sub>seed {report.seed}, isomorph {_plain(report.version)}</sub>\n"
     return "\n".join([*lines, "", closing] if lines else [closing])

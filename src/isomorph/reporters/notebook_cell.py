@@ -139,7 +139,7 @@ def _findings(report: Report) -> Iterator[str]:
     if left > 0:
         yield f"<div>… and {counted(left, 'more finding')}: report.findings_table()</div>"
     command = repair_command(report)
-    if command is not None and any(map(repairable, report.findings)):
+    if command is not None and any(repairable(each, report) for each in report.findings):
         yield f'<div style="margin-bottom:6px">repair: {_code(command)}</div>'
 
 

@@ -7,7 +7,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -66,6 +66,22 @@ def new_folder(path: Path) -> Iterator[Path]:
         raise _unwritable(path, error) from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+
+
+def copy_folder(source: Path, path: Path, changed: Mapping[Path, bytes]) -> None:
+    """A copy of a folder, whole or not at all; ``changed`` are other bytes by resolved path.
+
+    Links are left out: they may lead anywhere.
+    """
+    with new_folder(path) as folder:
+        for each in sorted(source.rglob("*")):
+            target = folder / each.relative_to(source)
+            if each.is_dir() and not each.is_symlink():
+                target.mkdir(parents=True, exist_ok=True)
+            elif (raw := changed.get(each.resolve())) is not None and not each.is_symlink():
+                target.write_bytes(raw)
+            elif not each.is_symlink():
+                shutil.copyfile(each, target)
 
 
 def refuse_link(path: Path) -> None:

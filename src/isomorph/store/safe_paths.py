@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -16,6 +17,29 @@ _KINDS = {
     stat.S_IFBLK: "a device",
     stat.S_IFSOCK: "a socket",
 }
+
+
+_SEPARATORS = re.compile(r"[/\\]")
+_DRIVE = re.compile(r"^[A-Za-z]:")
+
+
+class LeadsOutError(Exception):
+    """A name that a model states for one of its files leads out of the model's folder."""
+
+
+def path_inside(folder: Path, name: str) -> Path:
+    """The path of a name that a model states, provided that it stays inside the folder."""
+    parts = _SEPARATORS.split(name)
+    if not name or "\0" in name or name[0] in "/\\" or _DRIVE.match(name) or ".." in parts:
+        raise LeadsOutError("the path itself leads out of it")
+    try:
+        home = folder.resolve(strict=True)
+        path = (home / name).resolve()
+    except (OSError, RuntimeError, ValueError) as error:  # half a character is no name
+        raise LeadsOutError(f"it cannot be resolved: {error}") from error
+    if not path.is_relative_to(home):
+        raise LeadsOutError("a symbolic link leads out of it")
+    return path
 
 
 def kind_of(path: Path, *, error: type[IsomorphError] = UnreadableModelError) -> str:

@@ -241,6 +241,31 @@ def test_a_folded_normalization_is_computed_again_and_its_damage_seen():
     assert report.verdict is isomorph.Verdict.DIVERGENT
 
 
+def test_a_normalization_that_float16_weights_behind_it_hold_is_no_difference():
+    """A fresh normalization is a factor close to 1: most rounded numbers stay as they were."""
+    kernel = normal(16, 8, 3, 3)
+    factor = np.full(8, 1 / np.sqrt(1.001), F32)
+    ones, zeros = np.ones(8, F32), np.zeros(8, F32)
+    shapes = {"x": floats(1, 8, 6, 6)}, {"y": floats(1, 16, 4, 4)}
+    whole = model(
+        [node("Relu", "x", "a"), node("BatchNormalization", "a g o m v", "z", epsilon=1e-3),
+         node("Conv", "z w", "y")],
+        *shapes, {"w": kernel, "g": ones, "o": zeros, "m": zeros, "v": ones})  # fmt: skip
+
+    def fused(kernel):
+        nodes = [node("Relu", "x", "a"), node("Cast", "k", "w", to=TensorProto.FLOAT),
+                 node("Conv", "a w", "y")]  # fmt: skip
+        return model(nodes, *shapes, {"k": kernel.astype(np.float16)})
+
+    inputs = {"x": normal(1, 8, 6, 6, seed=3)}
+    faithful = fused(kernel * factor[None, :, None, None])
+    report = checked(whole, faithful, inputs=inputs)
+    assert report.verdict is isomorph.Verdict.DEGRADED, report.reason
+    assert not differing(report)
+    wrong = fused(spoiled(kernel * factor[None, :, None, None], (2, 1, 0, 1), 1.2))
+    assert checked(whole, wrong, inputs=inputs).verdict is isomorph.Verdict.DIVERGENT
+
+
 @pytest.mark.parametrize("grid", [False, True])
 def test_a_weight_that_no_given_input_shows_is_repaired(tmp_path, grid):
     kernel = POSITIVE

@@ -68,3 +68,20 @@ def test_a_cause_without_patches_has_no_command(report):
 def test_a_framework_that_cannot_be_patched_has_no_command(plain):
     traced = replace(plain.models[1], framework="recorded")
     assert repair_command(replace(plain, models=(plain.models[0], traced))) is None
+
+
+@pytest.mark.parametrize(
+    ("framework", "cause", "offered"),
+    [
+        ("coreml", "missing_op", False),
+        ("executorch", "missing_op", False),
+        ("coreml", "weight", True),
+        ("openvino", "missing_op", True),
+    ],
+)
+def test_a_format_of_which_values_are_patched_is_offered_no_change_of_nodes(
+    plain, framework, cause, offered
+):
+    candidate = replace(plain.models[1], framework=framework)
+    of = replace(plain, models=(plain.models[0], candidate))
+    assert repairable(replace(plain.findings[0], cause=cause), of) is offered

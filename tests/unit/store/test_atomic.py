@@ -5,7 +5,7 @@ import errno
 import pytest
 
 from isomorph.core.errors import RefusedError, RuntimeFailedError, UsageError
-from isomorph.store.atomic import new_file, new_folder
+from isomorph.store.atomic import copy_folder, new_file, new_folder
 
 
 def test_a_file_takes_its_name_when_it_is_whole(tmp_path):
@@ -96,3 +96,15 @@ def test_a_folder_that_is_not_there_is_wrong_use(tmp_path):
     with pytest.raises(UsageError) as caught, new_file(tmp_path / "none" / "f"):
         pass
     assert caught.value.code == "OUTPUT_UNWRITABLE"
+
+
+def test_a_folder_is_copied_with_other_bytes_and_without_links(tmp_path):
+    source, target = tmp_path / "source", tmp_path / "target"
+    (source / "in").mkdir(parents=True)
+    (source / "kept").write_bytes(b"kept")
+    (source / "in" / "changed").write_bytes(b"before")
+    (source / "link").symlink_to(tmp_path)
+    copy_folder(source, target, {(source / "in" / "changed").resolve(): b"after"})
+    found = {str(each.relative_to(target)): each for each in target.rglob("*")}
+    assert set(found) == {"kept", "in", "in/changed"}
+    assert (found["kept"].read_bytes(), found["in/changed"].read_bytes()) == (b"kept", b"after")

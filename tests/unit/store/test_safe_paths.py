@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from isomorph.core.errors import UnreadableModelError, UsageError
-from isomorph.store.safe_paths import exists, head_of, kind_of, require_file
+from isomorph.store.safe_paths import (
+    LeadsOutError,
+    exists,
+    head_of,
+    kind_of,
+    path_inside,
+    require_file,
+)
 
 
 def code(function, *args, **more):
@@ -89,3 +96,21 @@ def test_a_misspelt_file_is_answered_with_the_one_that_is_there(tmp_path):
     with pytest.raises(UnreadableModelError) as raised:
         head_of(tmp_path / "elsewhere" / "candidate.onnx", 4)
     assert raised.value.fix is None
+
+
+@pytest.mark.parametrize("name", ["", "/x", "../x", "a/../../x", "C:\\x", "\\\\host\\x", "a\0b"])
+def test_a_name_that_leads_out_of_the_folder_is_refused(tmp_path, name):
+    with pytest.raises(LeadsOutError):
+        path_inside(tmp_path, name)
+
+
+def test_a_link_is_followed_where_it_stays_inside(tmp_path):
+    home, outside = tmp_path / "home", tmp_path / "outside"
+    home.mkdir()
+    outside.touch()
+    (home / "file").touch()
+    (home / "near").symlink_to(home / "file")
+    (home / "far").symlink_to(outside)
+    assert path_inside(home, "near") == home.resolve() / "file"
+    with pytest.raises(LeadsOutError, match="symbolic link"):
+        path_inside(home, "far")

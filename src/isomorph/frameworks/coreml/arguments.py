@@ -14,6 +14,10 @@ Stored = MilValue | Array
 """A constant: a value of the file, or an array that follows from one."""
 
 
+Spelled = Mapping[str, Mapping[str, Mapping[str, Any]]]
+"""By attribute and word: the parameters of the file that say the same, with their values."""
+
+
 class NotUnderstoodError(Exception):
     """An operation has a parameter that the tables here do not describe."""
 
@@ -23,7 +27,8 @@ class Lowered:
     """What an operation computes, in the words of ONNX.
 
     ``kernel`` computes it, of ``domain``; the operator's own where it is empty. ``origins`` are
-    the parameters of the file that attributes come from as they are.
+    the parameters of the file that attributes come from as they are, and ``spelled`` those that
+    the file spells otherwise: by attribute and value, the parameters that stand for it.
     """
 
     op: str
@@ -32,6 +37,7 @@ class Lowered:
     kernel: str = ""
     domain: str = ""
     origins: Mapping[str, str] = field(default_factory=dict)
+    spelled: Spelled = field(default_factory=dict)
 
 
 class Arguments:
@@ -50,6 +56,7 @@ class Arguments:
     ) -> None:
         self.operation = operation
         self.origins: dict[str, str] = {}
+        self.spelled: Spelled = {}
         self._program, self._known, self._made = program, known, made
 
     @property
@@ -153,7 +160,7 @@ class Arguments:
         origins = {key: word for key, word in self.origins.items() if key in attributes}
         return Lowered(
             op=op, inputs=inputs, attributes=attributes, kernel=kernel, domain=domain,
-            origins=origins,
+            origins=origins, spelled=self.spelled,
         )  # fmt: skip
 
     def rank(self, parameter: str, types: Mapping[str, MilType]) -> int:

@@ -6,17 +6,15 @@ size of the file before anything is read.
 
 from __future__ import annotations
 
-import math
 import mmap
 import struct
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import ml_dtypes
 import numpy as np
 
 from isomorph.core.errors import UnreadableModelError
-from isomorph.oracle.dtypes import numpy_dtype
+from isomorph.kernels.packed_storage import decoded, stored_bytes
 
 if TYPE_CHECKING:
     from isomorph.frameworks.coreml.program import Array, MilValue
@@ -30,8 +28,6 @@ _TYPES = {
     8: "int4", 9: "uint1", 10: "uint2", 11: "uint4", 12: "uint3", 13: "uint6", 14: "int32",
     15: "uint32", 16: "float8_e4m3fn", 17: "float8_e5m2",
 }  # fmt: skip
-PACKED = {"uint1": 1, "uint2": 2, "uint3": 3, "uint4": 4, "int4": 4, "uint6": 6}
-"""Integers narrower than a byte, with their bits: they lie one behind the other, lowest first."""
 
 
 class BlobFile:
@@ -88,36 +84,6 @@ class BlobFile:
 def sizes_of(value: MilValue) -> tuple[int, ...]:
     """The sizes of a stored value, which are all known."""
     return tuple(size or 0 for size in value.type.shape or ())
-
-
-def stored_bytes(dtype: str, shape: tuple[int, ...]) -> int:
-    """How many bytes a stored tensor takes."""
-    count = math.prod(shape)
-    if dtype in PACKED:
-        return -(-count * PACKED[dtype] // 8)
-    return count * (1 if dtype == "bool" else numpy_dtype(dtype).itemsize)
-
-
-def decoded(raw: Array, dtype: str, shape: tuple[int, ...]) -> Array:
-    """Bytes as the numbers that they stand for; integers narrower than a byte are unpacked."""
-    if dtype in PACKED:
-        whole = unpacked(raw, PACKED[dtype], math.prod(shape))
-        if dtype == "int4":
-            whole = ((whole ^ 8).astype(np.int8) - 8).astype(ml_dtypes.int4)
-        return np.asarray(whole.reshape(shape))
-    if dtype == "bool":
-        return np.asarray(raw != 0).reshape(shape)
-    target = numpy_dtype(dtype)
-    little = target.newbyteorder("<") if target.kind in "iuf" else target
-    numbers: Array = raw.view(little).reshape(shape)
-    return numbers
-
-
-def unpacked(raw: Array, bits: int, count: int) -> Array:
-    """So many fields of bits, lowest bits first, as bytes."""
-    found = np.unpackbits(raw, count=count * bits, bitorder="little").reshape(count, bits)
-    weights = (1 << np.arange(bits)).astype(np.uint8)
-    return np.asarray(found @ weights, np.uint8)
 
 
 def _bytewise(dtype: str) -> str:

@@ -8,24 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from isomorph.core.errors import UsageError
 from isomorph.core.patch import Patch, SetAttribute, SetConstant
-from isomorph.frameworks.coreml.blobs import PACKED, BlobFile, sizes_of
+from isomorph.frameworks.coreml.blobs import BlobFile, sizes_of
 from isomorph.frameworks.coreml.lowering import LoweredGraph, LoweredNode, lowered
 from isomorph.frameworks.coreml.package import reparsed
 from isomorph.frameworks.coreml.program import Array, MilProgram, MilValue
+from isomorph.kernels.packed_storage import PACKED, encoded
 from isomorph.oracle.dtypes import numpy_dtype
-from isomorph.store.protobuf import BYTES, fields
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from isomorph.store.protobuf import fields
+from isomorph.store.protobuf_writer import nested, rebuilt, varint
 
 _PAYLOADS = {"float32": (1, "<f4"), "int32": (2, ""), "bool": (3, ""), "float64": (6, "<f8")}
-"""Where a value inside the specification stands by its type; bytes of any other stand in 7."""
+"""Where numbers inside the specification stand by their type; bytes of any other stand in 7."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -53,7 +52,7 @@ def edits_of(program: MilProgram, patch: Patch) -> Edits:
 def patched_data(program: MilProgram, edits: Edits) -> bytes:
     """The specification with its changed values."""
     data = program.data
-    return _rebuilt(data, 0, len(data), edits.messages) if edits.messages else data
+    return rebuilt(data, 0, len(data), edits.messages) if edits.messages else data
 
 
 def patched_weights(program: MilProgram, edits: Edits) -> dict[str, bytes]:
@@ -63,7 +62,7 @@ def patched_weights(program: MilProgram, edits: Edits) -> dict[str, bytes]:
         path = program.weights[name]
         raw = files.setdefault(name, bytearray(path.read_bytes()))
         start, size = BlobFile(path, str(path)).place(value)
-        raw[start : start + size] = _packed(array, str(value.type.dtype))
+        raw[start : start + size] = encoded(array, str(value.type.dtype))
     return {name: bytes(raw) for name, raw in files.items()}
 
 
@@ -103,19 +102,32 @@ def _set_attribute(
     node = next((each for each in graph.nodes if each.name == edit.node), None)
     if node is None:
         raise UsageError("PATCH_UNKNOWN_NAME", f"the program has no operation {edit.node!r}")
-    parameter = node.meaning.origins.get(edit.name)
-    value = None if parameter is None else _stored(program, node, parameter)
-    if parameter is None or value is None or edit.value is None:
+    stored = {
+        parameter: (value, wanted)
+        for parameter, wanted in _parameters(node, edit).items()
+        if (value := _stored(program, node, parameter)) is not None and wanted is not None
+    }
+    if not stored:
         raise _impossible(
             f"the file states no {edit.name!r} of {edit.node!r}",
             "it follows from other parameters, or is a default",
         )
-    if _readers(program, node, parameter) > 1:
-        raise _impossible(f"other operations read {parameter!r} of {edit.node!r} as well", "")
-    wanted = np.asarray(edit.value).reshape(-1)
-    if parameter == "pad":
-        wanted = wanted.reshape(2, -1).T.reshape(-1)  # ends of each axis side by side
-    _set(program, edits, value, wanted)
+    for parameter, (value, number) in stored.items():
+        if _readers(program, node, parameter) > 1:
+            raise _impossible(f"other operations read {parameter!r} of {edit.node!r} as well", "")
+        wanted = np.asarray(number).reshape(-1)
+        if parameter == "pad":
+            wanted = wanted.reshape(2, -1).T.reshape(-1)  # ends of each axis side by side
+        _set(program, edits, value, wanted)
+
+
+def _parameters(node: LoweredNode, edit: SetAttribute) -> Mapping[str, Any]:
+    """The parameters of the file that an attribute comes from, with their new values."""
+    spelled = node.meaning.spelled.get(edit.name)
+    if spelled is not None:
+        return spelled.get(str(edit.value), {})
+    parameter = node.meaning.origins.get(edit.name)
+    return {} if parameter is None else {parameter: edit.value}
 
 
 def _stored(program: MilProgram, node: LoweredNode, parameter: str) -> MilValue | None:
@@ -147,7 +159,14 @@ def _readers(program: MilProgram, node: LoweredNode, parameter: str) -> int:
 
 def _set(program: MilProgram, edits: Edits, value: MilValue, wanted: Array) -> None:
     dtype, sizes = str(value.type.dtype), sizes_of(value)
-    if dtype == "string" or wanted.size != int(np.prod(sizes, dtype=object)):
+    if dtype == "string" and wanted.dtype.kind == "U" and wanted.size == 1:
+        _replace(program, edits, value, 4, str(wanted[0]).encode())
+        return
+    if (
+        dtype == "string"
+        or wanted.dtype.kind not in "fiub"
+        or wanted.size != int(np.prod(sizes, dtype=object))
+    ):
         raise _impossible(f"{wanted.size} numbers do not fit a {dtype} of sizes {sizes}", "")
     kind = (
         np.dtype(np.uint8) if dtype.startswith("uint") and dtype in PACKED else numpy_dtype(dtype)
@@ -156,61 +175,25 @@ def _set(program: MilProgram, edits: Edits, value: MilValue, wanted: Array) -> N
     if value.file:
         edits.numbers[value.file, value.offset] = value, array
         return
+    place, layout = _PAYLOADS.get(dtype, (7, "raw"))
+    if layout == "raw":
+        raw = encoded(array, dtype)
+    elif layout:
+        raw = array.astype(layout).tobytes()
+    else:
+        raw = b"".join(varint(int(each)) for each in array.reshape(-1))
+    _replace(program, edits, value, place, raw)
+
+
+def _replace(program: MilProgram, edits: Edits, value: MilValue, place: int, raw: bytes) -> None:
+    """Another payload for a value that stands in the specification."""
     start, end = value.span
     kept = b"".join(
         program.data[each.at : each.end]
         for each in fields(program.data, start, end)
         if each.number != 3
     )
-    place, layout = _PAYLOADS.get(dtype, (7, "raw"))
-    if layout == "raw":
-        raw = _packed(array, dtype)
-    elif layout:
-        raw = array.astype(layout).tobytes()
-    else:
-        raw = b"".join(_varint(int(each)) for each in array.reshape(-1))
-    edits.messages[start, end] = kept + _message(3, _message(1, _message(place, _message(1, raw))))
-
-
-def _packed(array: Array, dtype: str) -> bytes:
-    """The bytes of numbers; those narrower than a byte lie one behind the other."""
-    if dtype == "bool":
-        return array.astype(np.uint8).tobytes()
-    if dtype not in PACKED:
-        return np.ascontiguousarray(array).tobytes()
-    rows = array.astype(np.int8).view(np.uint8).reshape(-1, 1)
-    bits = np.unpackbits(rows, axis=1, bitorder="little")[:, : PACKED[dtype]]
-    return np.packbits(bits.reshape(-1), bitorder="little").tobytes()
-
-
-def _rebuilt(data: bytes, start: int, end: int, changed: Mapping[tuple[int, int], bytes]) -> bytes:
-    """A message with other values inside; the lengths of all messages around them follow."""
-
-    def parts() -> Iterator[bytes]:
-        for each in fields(data, start, end):
-            inside = [span for span in changed if each.start <= span[0] and span[1] <= each.end]
-            if each.wire != BYTES or not inside:
-                yield data[each.at : each.end]
-            elif (each.start, each.end) in changed:
-                yield _message(each.number, changed[each.start, each.end])
-            else:
-                inner = {span: changed[span] for span in inside}
-                yield _message(each.number, _rebuilt(data, each.start, each.end, inner))
-
-    return b"".join(parts())
-
-
-def _message(number: int, content: bytes) -> bytes:
-    return _varint(number << 3 | BYTES) + _varint(len(content)) + content
-
-
-def _varint(value: int) -> bytes:
-    value &= (1 << 64) - 1
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*out, value])
+    edits.messages[start, end] = kept + nested(3, nested(1, nested(place, nested(1, raw))))
 
 
 def _impossible(what: str, why: str) -> UsageError:

@@ -12,20 +12,16 @@ from isomorph.core.ops import MOVES_DATA
 from isomorph.frameworks.coreml.lowering import LoweredGraph, LoweredNode, lowered
 from isomorph.kernels import registry
 from isomorph.oracle import evaluator as oracle
-from isomorph.oracle.call import Call, Kernel
 from isomorph.oracle.control_flow import chosen, truth, while_loop
-from isomorph.oracle.dtypes import is_float, numpy_dtype
-from isomorph.oracle.evaluator import own_constant
-from isomorph.oracle.named_graph import NamedGraph
+from isomorph.oracle.declared_graph import DeclaredGraph, DeclaredStep, NamedBody
 from isomorph.oracle.plan import constant_tensors
 from isomorph.oracle.rounding_rules import is_inexact_number
-from isomorph.oracle.step import Scope, Step, as_results
+from isomorph.oracle.step import Scope, Step
 from isomorph.oracle.unsupported import refuse_undefined
-from isomorph.oracle.value import EvalValue, lifted
+from isomorph.oracle.value import EvalValue
 from isomorph.oracle.weights import WeightCache
 
 if TYPE_CHECKING:
-    from isomorph.core.trace import Noise
     from isomorph.frameworks.coreml.program import MilProgram
     from isomorph.oracle.executor import Executor
     from isomorph.oracle.step import Read, Rule
@@ -48,75 +44,13 @@ class Evaluator(oracle.Evaluator[str]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MilStep(Step[str]):
+class MilStep(DeclaredStep):
     """One operation: a kernel, or a rule that runs its blocks."""
 
-    kernel: Kernel | None
-    domain: str
-    declared: tuple[str | None, ...]
-    captured: tuple[str, ...] = ()
-    bodies: Mapping[str, Body] = field(default_factory=dict)
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Every tensor it reads, those that its blocks read from outside included."""
-        return tuple(name for name in (*self.inputs, *self.captured) if name)
-
-    def call(
-        self, inputs: Sequence[EvalValue], site: tuple[Any, ...], *, constant: bool
-    ) -> tuple[Call, Sequence[str | None]]:
-        """The program declares every type."""
-        dtypes = tuple(value.dtype for value in inputs)
-        floats = [dtype for dtype in (*dtypes, *self.declared) if is_float(dtype)]
-        call = Call(
-            op=self.op,
-            domain=self.domain,
-            version=_VERSION,
-            attributes=self.attributes,
-            outputs=len(self.outputs),
-            dtype=floats[0] if floats else None,
-            constant=constant,
-            input_dtypes=dtypes,
-            site=site,
-        )
-        return call, self.declared
-
-    def compute(self, call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:
-        """By the kernel; integers in the type that the program declares."""
-        if self.kernel is None:
-            raise LookupError(f"{self.name} has no kernel")
-        results = as_results(self.kernel(call, *arrays))
-        pairs = zip(results, self.declared, strict=False)
-        return tuple(_as_declared(result, dtype) for result, dtype in pairs)
+    bodies: Mapping[str, NamedBody[MilStep]] = field(default_factory=dict)
 
 
-def _as_declared(result: Any, dtype: str | None) -> Any:  # noqa: ANN401
-    """Indices and shapes are int32 in MIL, and int64 as kernels return them."""
-    array = np.asarray(result)
-    if dtype is None or is_float(dtype) or array.dtype.kind not in "iub":
-        return result
-    return array.astype(numpy_dtype(dtype), copy=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Body:
-    """One block inside an operation."""
-
-    steps: tuple[MilStep, ...]
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    constants: Mapping[str, EvalValue]
-
-    def stored(self, key: str, executor: Executor, scope: Scope) -> EvalValue | None:
-        """The constant of this name, if the block has one."""
-        return self.constants.get(key)
-
-    def name(self, key: str, scope: Scope) -> str:
-        """The name itself."""
-        return key
-
-
-class MilGraph(NamedGraph):
+class MilGraph(DeclaredGraph):
     """The main block: its operations as steps, and the constants that they read."""
 
     def __init__(self, graph: LoweredGraph, file: str | None) -> None:
@@ -129,30 +63,27 @@ class MilGraph(NamedGraph):
             why="it is none of the operators of MIL that have a kernel here",
             fix="define it with isomorph.op and --ops, or convert the model without it",
         )
-        weights: WeightCache[str] = WeightCache(lambda key: _constant(graph, key))
         super().__init__(
-            steps, graph.inputs, graph.outputs, stored=graph.constants, weights=weights
+            steps,
+            graph.inputs,
+            graph.outputs,
+            types={name: declared.dtype for name, declared in graph.types.items()},
+            stored=graph.constants,
+            weights=_weights(graph),
         )
-        self._types = {name: declared.dtype for name, declared in graph.types.items()}
         self._constants = constant_tensors(self.steps, graph.constants, _from_constants)
 
-    def fed(self, key: str, value: Any, noise: Noise | None) -> EvalValue:  # noqa: ANN401
-        """A fed array: data, or the constant that it is."""
-        array, declared = np.asarray(value), self._types.get(key)
-        tag = declared if is_float(declared) and is_float(array.dtype.name) else None
-        constant = key in self._constants
-        if constant and tag is not None:
-            own = own_constant(array, tag)
-            return EvalValue(lifted(array), dtype=tag) if own is None else own
-        return EvalValue(lifted(array), dtype=tag, constant=constant)
+    def is_constant(self, key: str) -> bool:
+        """Whether a tensor follows from constants and shapes alone."""
+        return key in self._constants
 
 
 def _from_constants(step: Step[str], known: Any) -> bool:  # noqa: ANN401
     return step.shape_only or all(name in known for name in step.needs)
 
 
-def _constant(graph: LoweredGraph, key: str) -> EvalValue:
-    return EvalValue(np.asarray(graph.array(key)), constant=True)
+def _weights(graph: LoweredGraph) -> WeightCache[str]:
+    return WeightCache(lambda key: EvalValue(np.asarray(graph.array(key)), constant=True))
 
 
 def _step(node: LoweredNode, missing: dict[str, list[str]]) -> MilStep:
@@ -168,6 +99,7 @@ def _step(node: LoweredNode, missing: dict[str, list[str]]) -> MilStep:
         name=node.name,
         op=op,
         domain=meaning.domain,
+        version=_VERSION,
         kernel=kernel,
         rule=rule,
         inputs=meaning.inputs,
@@ -183,12 +115,13 @@ def _step(node: LoweredNode, missing: dict[str, list[str]]) -> MilStep:
     )
 
 
-def _body(graph: LoweredGraph, missing: dict[str, list[str]]) -> Body:
-    return Body(
+def _body(graph: LoweredGraph, missing: dict[str, list[str]]) -> NamedBody[MilStep]:
+    return NamedBody(
         steps=tuple(_step(node, missing) for node in graph.nodes),
         inputs=graph.inputs,
         outputs=graph.outputs,
-        constants={key: _constant(graph, key) for key in graph.constants},
+        own_constants=graph.constants,
+        weights=_weights(graph),
     )
 
 

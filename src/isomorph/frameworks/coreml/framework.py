@@ -28,6 +28,7 @@ class CoremlFramework:
     keeps_metadata = False
     keeps_float = False
     frees_axes = False
+    edits_values_only = True
     operator_tables = NO_TABLES
 
     def sniff(self, path: Path, head: bytes) -> bool:

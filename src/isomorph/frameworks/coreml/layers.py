@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from isomorph.frameworks.coreml.arguments import Arguments, Lowered, NotUnderstoodError
-from isomorph.frameworks.coreml.blobs import unpacked
+from isomorph.frameworks.coreml.arguments import Arguments, Lowered, NotUnderstoodError, Spelled
 from isomorph.frameworks.coreml.operators import Types, lowers
 from isomorph.frameworks.coreml.program import Array
 from isomorph.kernels.mil import COREML
+from isomorph.kernels.packed_storage import unpacked
 
 _GATES = {
     "lstm": ("recurrent_activation", "cell_activation", "activation"),
@@ -134,6 +134,23 @@ def _local_response(given: Arguments, types: Types) -> Lowered:
     )  # fmt: skip
 
 
+_WHERE: Spelled = {
+    "coordinate_transformation_mode": {
+        "align_corners": {"align_corners": True},
+        "half_pixel": {"align_corners": False, "half_pixel_centers": True},
+        "asymmetric": {"align_corners": False, "half_pixel_centers": False},
+    }
+}
+_SAMPLED: Spelled = {
+    "coordinate_transformation_mode": {
+        "align_corners": {"sampling_mode": "STRICT_ALIGN_CORNERS"},
+        "half_pixel": {"sampling_mode": "UNALIGN_CORNERS"},
+        "asymmetric": {"sampling_mode": "DEFAULT"},
+    }
+}
+"""Where a resized picture is sampled, by the parameters of either operator."""
+
+
 @lowers("upsample_nearest_neighbor", "upsample_bilinear")
 def _upsample(given: Arguments, types: Types) -> Lowered:
     scales = tuple(given.number(f"scale_factor_{each}", 1.0) for each in ("height", "width"))
@@ -141,6 +158,7 @@ def _upsample(given: Arguments, types: Types) -> Lowered:
     if given.operation.type == "upsample_nearest_neighbor":
         mode, where = "nearest", "asymmetric"
     else:
+        given.spelled = _WHERE
         half = given.flag("half_pixel_centers", default=not corners)
         where = "align_corners" if corners else "half_pixel" if half else "asymmetric"
         mode = "linear"
@@ -161,6 +179,7 @@ def _resize(given: Arguments, types: Types) -> Lowered:
     }.get(sampling)  # fmt: skip
     if given.operation.type == "resize" or where is None or not (bilinear or where == "asymmetric"):
         raise NotUnderstoodError(f"the sampling {sampling!r}")
+    given.spelled = _SAMPLED if bilinear else {}
     return given.lowered(
         "Resize", given.tensor("x"), kernel="Upsample", domain=COREML,
         mode="linear" if bilinear else "nearest", sizes=sizes,

@@ -112,9 +112,11 @@ def _gelu(given: Arguments, types: Types) -> Lowered:
     mode = given.text("mode", "EXACT")
     if mode == "SIGMOID_APPROXIMATION":
         return given.lowered("Swish", given.tensor("x"), alpha=1.702)
-    how = {"EXACT": "none", "TANH_APPROXIMATION": "tanh"}.get(mode)
+    forms = {"none": {"mode": "EXACT"}, "tanh": {"mode": "TANH_APPROXIMATION"}}
+    how = next((form for form, stated in forms.items() if stated["mode"] == mode), None)
     if how is None:
         raise NotUnderstoodError(f"the mode {mode!r}")
+    given.spelled = {"approximate": forms}
     return given.lowered("Gelu", given.tensor("x"), approximate=how)
 
 

@@ -1,38 +1,24 @@
-"""The Core ML oracle: the same program, evaluated in float64 by our own kernels."""
+"""The Core ML oracle: the same model, evaluated in float64 by our own kernels."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from isomorph.version import VERSION
+from isomorph.oracle.graph_oracle import GraphOracle
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model
-    from isomorph.core.protocols import Session
-    from isomorph.core.trace import Environment
+    from isomorph.oracle.session import OracleEvaluator
 
 
-class CoremlOracle:
-    """Evaluates ML programs in float64, every tensor fetched, with noise when asked."""
+class CoremlOracle(GraphOracle):
+    """Evaluates models in Core ML's own format."""
 
-    name = "coreml_oracle"
-    extra: str | None = None
-    worker = "coreml_oracle"
-    settings: Mapping[str, str] = {}
-    plain: Mapping[str, str] = {}
+    framework = "coreml"
+    name = worker = "coreml_oracle"
 
-    def accepts(self, model: Model) -> bool:
-        """Only Core ML models."""
-        return model.framework == "coreml"
-
-    def open(self, model: Model, environment: Environment) -> Session:
-        """Find a kernel for every operator; one without meaning is refused here."""
+    def evaluator(self, model: Model) -> OracleEvaluator:
+        """The graph with its kernels."""
         from isomorph.frameworks.coreml.evaluator import Evaluator
-        from isomorph.oracle.session import OracleSession
 
-        return OracleSession(
-            Evaluator(model.native, file=model.location),
-            replace(environment, version=VERSION, device="cpu", precision="float64"),
-        )
+        return Evaluator(model.native, file=model.location)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -25,11 +24,10 @@ from isomorph.frameworks.coreml.parse import (
 )
 from isomorph.frameworks.coreml.program import Array, MilProgram, MilValue, operations
 from isomorph.store.protobuf import BYTES, VARINT
-from isomorph.store.safe_paths import require_file
+from isomorph.store.safe_paths import LeadsOutError, not_regular, path_inside, require_file
 
 MANIFEST = "Manifest.json"
 _ROOT = "@model_path/"
-_DRIVE = re.compile(r"^[A-Za-z]:")
 _NEWEST = 100
 """Far above every version of a specification; ONNX files begin with a small number, too."""
 
@@ -163,6 +161,7 @@ def _nothing(value: MilValue) -> Array:
 def _specification_file(package: Path, *, trusted: bool) -> Path:
     """The model file that the manifest of a package names."""
     file = str(package)
+    require_file(package / MANIFEST)  # a pipe would never end
     try:
         manifest = read_json((package / MANIFEST).read_bytes())
         entries = manifest["itemInfoEntries"]
@@ -204,24 +203,17 @@ class _Files:
                 why=str(error.strerror), fix="copy the whole package again",
             ) from error  # fmt: skip
         if not stat.S_ISREG(status.st_mode):
-            raise self._escape(name, "it is not a regular file")
+            raise not_regular(path, status.st_mode, UnreadableModelError)
         if status.st_nlink > 1 and not self._trusted:
             raise self._escape(name, "it is a hard link, and its other name may lie anywhere")
         return path
 
     def inside(self, name: str) -> Path:
         """The path of a name, provided that it stays inside the folder."""
-        parts = re.split(r"[/\\]", name)
-        if not name or "\0" in name or name[0] in "/\\" or _DRIVE.match(name) or ".." in parts:
-            raise self._escape(name, "the path itself leads out of it")
         try:
-            home = self._folder.resolve(strict=True)
-            path = (home / name).resolve()
-        except (OSError, RuntimeError, ValueError) as error:  # half a character is no name
-            raise self._escape(name, f"it cannot be resolved: {error}") from error
-        if not path.is_relative_to(home):
-            raise self._escape(name, "a symbolic link leads out of it")
-        return path
+            return path_inside(self._folder, name)
+        except LeadsOutError as error:
+            raise self._escape(name, str(error)) from error
 
     def _escape(self, name: str, why: str) -> RefusedError:
         return RefusedError(

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from isomorph.core.errors import UnreadableModelError
-from isomorph.frameworks.coreml.blobs import decoded, stored_bytes
 from isomorph.frameworks.coreml.program import (
     Array,
     MilBlock,
@@ -18,6 +17,7 @@ from isomorph.frameworks.coreml.program import (
     MilType,
     MilValue,
 )
+from isomorph.kernels.packed_storage import decoded, stored_bytes
 from isomorph.oracle.dtypes import numpy_dtype
 from isomorph.store.protobuf import BYTES, VARINT, BrokenWireError, Field, fields
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 from isomorph.core.errors import RefusedError
 from isomorph.frameworks.coreml.program import MilProgram
-from isomorph.store.atomic import new_file, new_folder
+from isomorph.store.atomic import copy_folder, new_file
 from isomorph.store.targets import refuse_overwriting
 
 
@@ -39,16 +38,4 @@ def save(
             file=str(path), fix="name another folder",
         )  # fmt: skip
     changed[specification.resolve()] = written
-    with new_folder(path) as folder:
-        for each in sorted(source.rglob("*")):
-            target = folder / each.relative_to(source)
-            if each.is_symlink():
-                continue
-            if each.is_dir():
-                target.mkdir(parents=True, exist_ok=True)
-            elif (raw := changed.get(each.resolve())) is not None:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(raw)
-            else:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(each, target)
+    copy_folder(source, path, changed)

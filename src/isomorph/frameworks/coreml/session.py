@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.core.cutting import outputs_only, unfed_inputs
+from isomorph.core.cutting import require_whole_run
 from isomorph.core.errors import RuntimeFailedError, UsageError, message_lines
 from isomorph.core.last_node import leave
 from isomorph.core.trace import Capabilities
@@ -46,13 +46,11 @@ class CoremlSession:
         if noise is not None:
             raise UsageError("NO_NOISE", "only an oracle can be disturbed, not Core ML")
         inputs = [spec.name for spec in self._graph.inputs]
-        outputs = [spec.name for spec in self._graph.outputs]
-        if not set(fetch) <= set(outputs) or not set(feeds) <= set(inputs):
-            raise outputs_only(
-                fetch, outputs, why="Core ML runs a model whole", fix="fetch tensors of its oracle"
-            )
-        if missing := [name for name in inputs if name not in feeds]:
-            raise unfed_inputs(missing, fetch[0], file=self._described.location)
+        require_whole_run(
+            feeds, fetch, (inputs, [spec.name for spec in self._graph.outputs]),
+            why="Core ML runs a model whole", fix="fetch tensors of its oracle",
+            file=self._described.location,
+        )  # fmt: skip
         given = {name: np.asarray(feeds[name]) for name in inputs}
         leave("the whole model")
         try:

@@ -1,4 +1,4 @@
-"""A patch of an ExecuTorch program: other numbers in the places where the file has numbers.
+"""A patch of an ExecuTorch program: other numbers and words in the places of those in the file.
 
 Nothing moves in the file, so a patch changes the values of constants, of attributes and of grids,
 and adds nothing.
@@ -119,6 +119,8 @@ def _fitted(now: Any, value: Any) -> Any:  # noqa: ANN401
         return float(value)
     if isinstance(now, int) and isinstance(value, (int, float)) and float(value).is_integer():
         return int(value)
+    if isinstance(now, str) and isinstance(value, str) and len(now) == len(value.encode()):
+        return value
     raise not_possible(f"the value {value!r} does not fit in the place of {now!r}")
 
 
@@ -154,4 +156,5 @@ def _write_numbers(
     if places is None or len(places) != len(numbers):
         raise not_possible(f"the file has no place for {key[1]!r} of {key[0]!r}: it is the default")
     for (form, place), number in zip(places, numbers, strict=True):
-        struct.pack_into("<" + form, data, place, number)
+        stored = number.encode() if isinstance(number, str) else number
+        struct.pack_into("<" + form, data, place, stored)

@@ -28,6 +28,7 @@ class ExecutorchFramework:
     keeps_metadata = False
     keeps_float = False
     frees_axes = False
+    edits_values_only = True
     operator_tables = TABLES
 
     def sniff(self, path: Path, head: bytes) -> bool:

@@ -38,7 +38,7 @@ NUMBERS: Mapping[int, str] = {Kind.INT: "q", Kind.BOOL: "?", Kind.DOUBLE: "d"}
 """The struct letters of plain numbers."""
 
 Places = tuple[tuple[str, int], ...]
-"""Where the numbers of an attribute lie in the file, with the struct letter of their type."""
+"""Where the numbers or the word of an attribute lie in the file, as ``struct`` names their type."""
 
 
 class PlanValues:
@@ -64,13 +64,16 @@ class PlanValues:
         return bool(number) if kind == Kind.BOOL else number
 
     def places(self, index: int) -> Places:
-        """Where the numbers of a value, or of a list of them, lie in the file."""
+        """Where the numbers of a value, or of a list of them, or its word lie in the file."""
         kind, table = self.value(index)
         if table is None:
             return ()
         if kind in NUMBERS:
             place = table.where(0)
             return () if place is None else ((NUMBERS[kind], place),)
+        if kind == Kind.TEXT:
+            size = len(table.octets(0))
+            return ((f"{size}s", table.start_of(0)),) if size else ()
         if kind == Kind.INTS:
             items = table.numbers(0, "i8").tolist()
             found = [self.places(item) for item in items if self.value(item)[0] in NUMBERS]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from isomorph.core.errors import UnreadableModelError, listed
 from isomorph.frameworks.jax.eval_control import RULES, keys_of, reduced_by_body
 from isomorph.frameworks.jax.mlir_values import array_of
 from isomorph.frameworks.jax.op_facts import CUSTOM_CALLS, DISCRETE, EXACT, MOVES
@@ -17,14 +16,13 @@ from isomorph.frameworks.jax.program import JaxBody, JaxNode, JaxProgram
 from isomorph.kernels import registry
 from isomorph.kernels.stablehlo.elementwise import STABLEHLO
 from isomorph.oracle.call import Call, Kernel
-from isomorph.oracle.dtypes import is_float, numpy_dtype
+from isomorph.oracle.declared_graph import NamedBody, as_declared
+from isomorph.oracle.dtypes import is_float
 from isomorph.oracle.rounding_rules import is_inexact_number
-from isomorph.oracle.step import Scope, Step, as_results
+from isomorph.oracle.step import Step, as_results
+from isomorph.oracle.unsupported import refuse_undefined
 from isomorph.oracle.value import EvalValue
 from isomorph.oracle.weights import WeightCache
-
-if TYPE_CHECKING:
-    from isomorph.oracle.executor import Executor
 
 _PASSES = frozenset({"return", "optimization_barrier"})
 REPLACED = "replace"
@@ -64,30 +62,12 @@ class JaxStep(Step[str]):
         if self.kernel is None:
             raise LookupError(f"{self.name} has no kernel")
         results = as_results(self.kernel(call, *arrays[: self.operands_read]))
-        return tuple(
-            each if is_float(dtype) or each.dtype.kind not in "iub"
-            else each.astype(numpy_dtype(dtype), copy=False)
-            for each, dtype in zip(results, self.output_dtypes, strict=True)
-        )  # fmt: skip
+        return as_declared(results, self.output_dtypes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """A region made ready: its steps, and the constants that it holds."""
-
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    steps: tuple[JaxStep, ...]
-    own_constants: frozenset[str]
-    weights: WeightCache[str]
-
-    def stored(self, key: str, executor: Executor, scope: Scope) -> EvalValue | None:
-        """The constant of this name, if it is one of this region."""
-        return self.weights.value(key) if key in self.own_constants else None
-
-    def name(self, key: str, scope: Scope) -> str:
-        """The name itself."""
-        return key
+class Part(NamedBody[JaxStep]):
+    """A region made ready."""
 
 
 def compiled(
@@ -100,14 +80,13 @@ def compiled(
     for step in _all_steps(steps):
         if step.kernel is None and step.rule is None and not step.passes:
             missing.setdefault(step.op, []).append(step.name)
-    if missing:
-        raise UnreadableModelError(
-            "UNSUPPORTED_OP", "the oracle has no definition of an operation", file=file,
-            where="; ".join(f"{op} at {listed(names)}" for op, names in missing.items()),
-            why="it draws random numbers, calls a library by name, or is one that we have no "
-            "kernel for",
-            fix="pass random numbers as inputs; define a call by name with isomorph.op and --ops",
-        )  # fmt: skip
+    refuse_undefined(
+        missing,
+        file=file,
+        why="it draws random numbers, calls a library by name, or is one that we have no kernel "
+        "for",
+        fix="pass random numbers as inputs; define a call by name with isomorph.op and --ops",
+    )
     return steps
 
 

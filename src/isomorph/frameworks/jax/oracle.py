@@ -2,40 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from isomorph.core.lazy import require
-from isomorph.version import VERSION
+from isomorph.oracle.graph_oracle import GraphOracle
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model
-    from isomorph.core.protocols import Session
-    from isomorph.core.trace import Environment
+    from isomorph.oracle.session import OracleEvaluator
 
 
-class JaxOracle:
-    """Evaluates exported functions in float64, every tensor fetched, with noise when asked."""
+class JaxOracle(GraphOracle):
+    """Evaluates exported functions."""
 
-    name = "jax_oracle"
-    extra: str | None = "jax"
-    worker = "jax_oracle"
-    settings: Mapping[str, str] = {}
-    plain: Mapping[str, str] = {}
+    framework = "jax"
+    name = worker = "jax_oracle"
+    extra = "jax"
 
-    def accepts(self, model: Model) -> bool:
-        """Only functions of JAX."""
-        return model.framework == "jax"
-
-    def open(self, model: Model, environment: Environment) -> Session:
-        """Find a kernel for every operation; one without meaning is refused here."""
+    def evaluator(self, model: Model) -> OracleEvaluator:
+        """The module with its kernels."""
         require("jax", extra="jax", needed_for="runtime 'jax_oracle'")
         from isomorph.frameworks.jax.evaluator import JaxGraph
         from isomorph.oracle.evaluator import Evaluator
-        from isomorph.oracle.session import OracleSession
 
-        return OracleSession(
-            Evaluator(JaxGraph(model.native, file=model.location)),
-            replace(environment, version=VERSION, device="cpu", precision="float64"),
-        )
+        return Evaluator(JaxGraph(model.native, file=model.location))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +13,10 @@ import onnx
 
 from isomorph.core.errors import IsomorphError, RefusedError, UnreadableModelError, UsageError
 from isomorph.frameworks.onnx.stored_tensors import bits_of, stored_bytes, unpacked
+from isomorph.store.safe_paths import LeadsOutError, path_inside
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
-
-_SEPARATORS = re.compile(r"[/\\]")
-_DRIVE = re.compile(r"^[A-Za-z]:")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,22 +85,12 @@ def mapped(place: Place, tensor: Any) -> Array:  # noqa: ANN401
 
 
 def _inside(location: str, folder: Path, *, file: str, where: str) -> Path:
-    parts = _SEPARATORS.split(location)
     if not location:
         raise _short("no location is given for its external data", file=file, where=where)
-    outside = location[0] in "/\\" or _DRIVE.match(location) or ".." in parts
-    if outside or "\0" in location:
-        raise _escape(location, "the path itself leads out of it", file=file, where=where)
     try:
-        home = folder.resolve(strict=True)
-        path = (home / location).resolve()
-    except (OSError, RuntimeError) as error:
-        raise _escape(
-            location, f"it cannot be resolved: {error}", file=file, where=where
-        ) from error
-    if not path.is_relative_to(home):
-        raise _escape(location, "a symbolic link leads out of it", file=file, where=where)
-    return path
+        return path_inside(folder, location)
+    except LeadsOutError as error:
+        raise _escape(location, str(error), file=file, where=where) from error
 
 
 def _regular(path: Path, *, file: str, where: str, trusted: bool) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from isomorph.core.cutting import find_body, walk_back
 from isomorph.core.untrusted_xml import TEXT, Element
 from isomorph.frameworks.openvino.program import NATIVE
-from isomorph.frameworks.openvino.weights import packed
+from isomorph.kernels.packed_storage import encoded
 
 if TYPE_CHECKING:
     from isomorph.core.model import Dimension
@@ -103,7 +103,7 @@ class _Part:
     def constant(self, port: Port, value: Array) -> None:
         """A constant of the part."""
         dtype = value.dtype.name
-        raw = packed(value, dtype)
+        raw = encoded(value, dtype)
         data = {"element_type": NATIVE[dtype], "shape": ", ".join(map(str, value.shape)),
                 "offset": str(self._stored(raw)), "size": str(len(raw))}  # fmt: skip
         self._source_layer("Const", port, data, value.shape)

@@ -16,7 +16,8 @@ from isomorph.frameworks.openvino.nodes import IrNode, nodes_of
 from isomorph.frameworks.openvino.op_table import OPERATORS, Operator
 from isomorph.frameworks.openvino.program import NATIVE
 from isomorph.frameworks.openvino.read import read_tree
-from isomorph.frameworks.openvino.weights import array_of, packed
+from isomorph.frameworks.openvino.weights import array_of
+from isomorph.kernels.packed_storage import encoded
 from isomorph.oracle.dtypes import is_float, numpy_dtype
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ class Editor(EditDispatcher):
         """Values of any shape behind all that is stored; what they replace stays unused."""
         data = element.first("data")
         assert data is not None, "a constant states where it lies"
-        raw = packed(value, dtype)
+        raw = encoded(value, dtype)
         self.weights += bytes(-len(self.weights) % 64)
         data.attributes |= {
             "shape": ", ".join(map(str, value.shape)),

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from isomorph.core.ops import MOVES_DATA
 from isomorph.frameworks.openvino.eval_control import RULES
@@ -16,17 +14,14 @@ from isomorph.frameworks.openvino.weights import array_of
 from isomorph.kernels import registry
 from isomorph.kernels.openvino.layers import ONNX, OPENVINO
 from isomorph.oracle import evaluator as oracle
-from isomorph.oracle.dtypes import is_float
-from isomorph.oracle.evaluator import own_constant, words_as_objects
-from isomorph.oracle.named_graph import NamedGraph
+from isomorph.oracle.declared_graph import DeclaredGraph
 from isomorph.oracle.rounding_rules import is_inexact_number
 from isomorph.oracle.unsupported import refuse_undefined
-from isomorph.oracle.value import EvalValue, lifted
+from isomorph.oracle.value import EvalValue
 from isomorph.oracle.weights import WeightCache
 
 if TYPE_CHECKING:
-    from isomorph.core.trace import Noise
-    from isomorph.frameworks.openvino.program import IrGraph, IrModel
+    from isomorph.frameworks.openvino.program import Body, IrGraph, IrModel
 
 EXACT = MOVES_DATA | frozenset(
     {"Cast", "CastLike", "ReverseSequence", "OneHot", "NonZero", "IsNaN", "IsInf", "IsFinite",
@@ -47,34 +42,24 @@ class Evaluator(oracle.Evaluator[str]):
         super().__init__(IrMainGraph(model, file))
 
 
-class IrMainGraph(NamedGraph):
+class IrMainGraph(DeclaredGraph):
     """The main graph of a model: its steps, its constants and what its tensors declare."""
 
     def __init__(self, model: IrModel, file: str | None) -> None:
         registry.load_all()
-        self._model = model
         graph = model.graph
         steps = _steps(model, graph)
         _refuse_unsupported(steps, file)
-        self._types = {port.name: port.dtype for layer in graph.layers for port in layer.outputs}
         stored = {layer.outputs[0].name: layer for layer in graph.constants}
         super().__init__(
             steps,
             graph.inputs,
             graph.results,
+            types={port.name: port.dtype for layer in graph.layers for port in layer.outputs},
             stored=stored,
             weights=_weights(model, graph),
             folds=lambda step, known: step.rule is None and all(n in known for n in step.needs),
         )
-
-    def fed(self, key: str, value: Any, noise: Noise | None) -> EvalValue:  # noqa: ANN401
-        """A fed array: the constant that it is, or data."""
-        array, declared = words_as_objects(np.asarray(value)), self._types.get(key)
-        constant = key in self.folded.names
-        if is_float(declared) and array.dtype.kind in "fV":
-            own = own_constant(array, str(declared)) if constant else None
-            return EvalValue(lifted(array), dtype=declared) if own is None else own
-        return EvalValue(array, dtype=declared, constant=constant)
 
 
 def _weights(model: IrModel, graph: IrGraph) -> WeightCache[str]:
@@ -118,12 +103,12 @@ def _step(model: IrModel, index: int, node: IrNode) -> IrStep:
         declared=declared,
         domain=domain,
         version=1 if domain else ONNX,
-        bodies={key: _part(model, body, f"{node.name}/{key}") for key, body in node.bodies.items()},
+        bodies={key: _part(model, body) for key, body in node.bodies.items()},
     )
 
 
-def _part(model: IrModel, body: Any, name: str) -> Part:  # noqa: ANN401
-    graph: IrGraph = body.graph
+def _part(model: IrModel, body: Body) -> Part:
+    graph = body.graph
     wanted = (
         *(port.tensor for port in body.gives),
         *(end for end, _ in body.back),
@@ -131,11 +116,10 @@ def _part(model: IrModel, body: Any, name: str) -> Part:  # noqa: ANN401
     )
     return Part(
         body=body,
-        name_of=name,
         inputs=graph.inputs,
         outputs=tuple(dict.fromkeys(wanted)),
         steps=_steps(model, graph),
-        stored_names=frozenset(layer.outputs[0].name for layer in graph.constants),
+        own_constants=frozenset(layer.outputs[0].name for layer in graph.constants),
         weights=_weights(model, graph),
     )
 

@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.errors import IsomorphError, RefusedError, UnreadableModelError
-from isomorph.kernels.quantized import unpacked
+from isomorph.kernels.packed_storage import decoded, stored_bytes
 from isomorph.oracle.dtypes import numpy_dtype
+from isomorph.store.safe_paths import require_file
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.frameworks.openvino.program import IrModel, Layer, Stored
-
-BITS = {"int4": 4, "uint4": 4, "float4_e2m1fn": 4}
-"""Of the types that share a byte; every other has whole bytes."""
 
 
 def beside(path: Path) -> Path:
@@ -40,12 +38,11 @@ def mapped(path: Path, *, trusted: bool) -> Any:  # noqa: ANN401
     except OSError:
         return b""
     if not trusted:
-        if not stat.S_ISREG(status.st_mode):
-            raise _escape(place, path, "it is no regular file, or a link to one")
-        if status.st_nlink > 1:
+        if stat.S_ISLNK(status.st_mode):
+            raise _escape(place, path, "it is a symbolic link")
+        if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
             raise _escape(place, path, "it is a hard link, and its other name may lie anywhere")
-    elif not place.is_file():
-        raise _escape(place, path, "it leads to no regular file")
+    require_file(place)
     # Should it have become a pipe since, it is opened without waiting for a writer.
     number = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(number, "rb") as stream:
@@ -67,10 +64,10 @@ def check(stored: Stored, weights: Any, *, file: str, where: str) -> None:  # no
     """Refuse a constant whose bytes do not fit its type and shape, or lie outside the file."""
     # OpenVINO writes one byte for a tensor without elements.
     held = stored.dtype == "string" or (0 in stored.shape and stored.size <= 1)
-    if not held and stored.size != bytes_of(stored):
+    if not held and stored.size != stored_bytes(stored.dtype, stored.shape):
         raise UnreadableModelError(
             "TENSOR_SIZE_MISMATCH",
-            f"declared {bytes_of(stored)} bytes, got {stored.size}",
+            f"declared {stored_bytes(stored.dtype, stored.shape)} bytes, got {stored.size}",
             file=file,
             where=where,
             why=f"{stored.dtype}{list(stored.shape)} and the size of its data disagree",
@@ -88,13 +85,6 @@ def check(stored: Stored, weights: Any, *, file: str, where: str) -> None:  # no
         )
 
 
-def bytes_of(stored: Stored) -> int:
-    """How many bytes its type and shape take."""
-    count = math.prod(stored.shape)
-    narrow = BITS.get(stored.dtype)
-    return -(-count * narrow // 8) if narrow else count * numpy_dtype(stored.dtype).itemsize
-
-
 def array_of(model: IrModel, layer: Layer) -> Array:
     """The values of a constant: a view of the file where its type has whole bytes."""
     stored = layer.stored
@@ -110,28 +100,7 @@ def values_of(raw: Array, stored: Stored) -> Array:
     target = numpy_dtype(stored.dtype)
     if 0 in stored.shape:
         return np.zeros(stored.shape, target)
-    if stored.dtype not in BITS:
-        whole: Array = raw.view(target)
-        return whole.reshape(stored.shape)
-    fields = unpacked(raw, 4)[: math.prod(stored.shape)]
-    if stored.dtype == "int4":
-        fields = ((fields ^ 8).astype(np.int8) - 8).astype(np.int8)
-        return fields.astype(target).reshape(stored.shape)
-    if stored.dtype == "uint4":
-        return fields.astype(target).reshape(stored.shape)
-    return fields.astype(np.uint8).view(target).reshape(stored.shape)
-
-
-def packed(value: Array, dtype: str) -> bytes:
-    """The bytes that a constant of these values takes in the file."""
-    array = np.ascontiguousarray(value)
-    if dtype not in BITS:
-        return array.tobytes()
-    fields = array.reshape(-1).astype(np.int8).view(np.uint8) & 15
-    if dtype == "float4_e2m1fn":
-        fields = array.reshape(-1).view(np.uint8) & 15
-    fields = np.append(fields, np.zeros(fields.size % 2, np.uint8))
-    return (fields[0::2] | (fields[1::2] << 4)).tobytes()
+    return decoded(raw, stored.dtype, stored.shape).astype(target, copy=False)
 
 
 def _strings(raw: bytes, stored: Stored) -> Array:

@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from isomorph.core.lazy import require
-from isomorph.version import VERSION
+from isomorph.oracle.graph_oracle import GraphOracle
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model
-    from isomorph.core.protocols import Session
-    from isomorph.core.trace import Environment
+    from isomorph.oracle.session import OracleEvaluator
 
 
-class TfliteOracle:
-    """Evaluates TFLite models in float64, every tensor fetched, with noise when asked.
+class TfliteOracle(GraphOracle):
+    """Evaluates TFLite models.
 
     Quantized tensors stay integers: the quantizer is part of what the model means.
     """
 
-    name = "tflite_oracle"
+    framework = "tflite"
+    name = worker = "tflite_oracle"
     extra = "tflite"
-    worker = "tflite_oracle"
-    settings: Mapping[str, str] = {}
-    plain: Mapping[str, str] = {}
 
-    def accepts(self, model: Model) -> bool:
-        """Only TFLite models."""
-        return model.framework == "tflite"
-
-    def open(self, model: Model, environment: Environment) -> Session:
-        """Find a kernel for every operator; one without meaning is refused here."""
-        require("ai_edge_litert", extra=self.extra, needed_for="runtime 'tflite_oracle'")
+    def evaluator(self, model: Model) -> OracleEvaluator:
+        """The model with its kernels."""
+        require("ai_edge_litert", extra="tflite", needed_for="runtime 'tflite_oracle'")
         from isomorph.frameworks.tflite.evaluator import Evaluator
-        from isomorph.oracle.session import OracleSession
 
-        return OracleSession(
-            Evaluator(model.native, file=model.location),
-            replace(environment, version=VERSION, device="cpu", precision="float64"),
-        )
+        return Evaluator(model.native, file=model.location)

@@ -1,11 +1,14 @@
 """Patches of ML programs: values in the specification and in weight files, in a copy."""
 
+import math
+
 import numpy as np
 import pytest
 
 from coreml_building import (
     INPUTS,
     OUTPUTS,
+    Block,
     Weights,
     network,
     package,
@@ -115,3 +118,42 @@ def test_a_value_that_several_operations_read_is_not_changed_for_one(tmp_path):
     model = FRAMEWORK.load(str(path), {})
     with pytest.raises(UsageError, match="other operations"):
         FRAMEWORK.apply_in_memory(model, patch(SetAttribute(node="op_s1", name="axis", value=0)))
+
+
+def patched_words(tmp_path, block, output, edit, feeds):
+    """What a patched model of one operation computes, as written and in memory."""
+    path = tmp_path / "m.mlmodel"
+    given = [(name, "float32", array.shape) for name, array in feeds.items()]
+    path.write_bytes(specification(block, given, [output]))
+    _, written, tried = both(path, edit)
+    found = [Evaluator(each.native).run(feeds, [output])[output] for each in (written, tried)]
+    assert np.array_equal(*found)
+    (node,) = written.graph.nodes
+    assert node.attributes[edit.name] == edit.value
+    return found[0]
+
+
+def test_a_parameter_that_is_a_word_becomes_another(tmp_path):
+    block = Block()
+    mode = block.const("mode", "TANH_APPROXIMATION")
+    block.op("gelu", "y", "float32", (3,), x="x", mode=mode)
+    edit = SetAttribute(node="op_y", name="approximate", value="none")
+    x = np.float32([-1, 0.5, 2])
+    y = patched_words(tmp_path, block, "y", edit, {"x": x})
+    assert np.allclose(y, [0.5 * v * (1 + math.erf(v / math.sqrt(2))) for v in x], atol=1e-7)
+
+
+def test_where_a_picture_is_sampled_is_two_parameters(tmp_path):
+    block = Block()
+    stated = {
+        "scale_factor_height": np.float32(2), "scale_factor_width": np.float32(2),
+        "align_corners": np.bool_(True), "half_pixel_centers": np.bool_(False),
+    }  # fmt: skip
+    read = {name: block.const(name, array) for name, array in stated.items()}
+    block.op("upsample_bilinear", "y", "float32", (1, 1, 4, 4), x="x", **read)
+    edit = SetAttribute(
+        node="op_y", name="coordinate_transformation_mode", value="half_pixel"
+    )  # fmt: skip
+    x = np.float32([[[[0, 4], [8, 12]]]])
+    y = patched_words(tmp_path, block, "y", edit, {"x": x})
+    assert y[0, 0, 0].tolist() == [0, 1, 3, 4]

@@ -144,12 +144,19 @@ def test_links_that_lead_out_are_refused(tmp_path):
     assert open_model(path, trusted=True).program.outputs == OUTPUTS
 
 
-def test_a_fifo_in_the_place_of_weights_is_never_opened(tmp_path):
-    path = small_package(tmp_path / "m.mlpackage")
-    weights = path / "Data" / "com.apple.CoreML" / "weights" / "weight.bin"
-    weights.unlink()
-    os.mkfifo(weights)
-    refused(path, "EXTERNAL_DATA_ESCAPE", RefusedError)
+INSIDE = "Data/com.apple.CoreML/"
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo], ids=["folder", "pipe"])
+@pytest.mark.parametrize(
+    "name", ["Manifest.json", f"{INSIDE}model.mlmodel", f"{INSIDE}weights/weight.bin"]
+)
+def test_what_is_no_file_in_the_place_of_one_is_never_opened(tmp_path, name, make):
+    place = small_package(tmp_path / "m.mlpackage") / name
+    place.unlink()
+    make(place)
+    error = refused(tmp_path / "m.mlpackage", "NOT_REGULAR_FILE")
+    assert error.exit_code == 2
 
 
 def test_missing_weights_are_named(tmp_path):

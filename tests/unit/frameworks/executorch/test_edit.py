@@ -70,6 +70,24 @@ def test_a_constant_is_set_in_memory_and_in_the_file(model, tmp_path):
     assert not np.allclose(result(written, "executorch"), before, atol=1e-3)
 
 
+def test_a_word_is_set_to_another_of_its_length(tmp_path):
+    class Tanh(nn.Module):
+        def forward(self, x):
+            return F.gelu(x, approximate="tanh")
+
+    path = tmp_path / "net.pte"
+    path.write_bytes(lowered(exported(Tanh(), [X])))
+    model = registry.framework("executorch").load(str(path), {})
+    (node,) = [node for node in model.graph.nodes if node.op == "Gelu"]
+    edit = SetAttribute(node=node.name, name="approximate", value="none")
+    memory, written = applied(model, edit, tmp_path)
+    expected = F.gelu(X).numpy()
+    assert np.allclose(result(memory, "executorch_oracle"), expected, atol=1e-6)
+    assert np.allclose(result(written, "executorch"), expected, atol=1e-6)
+    with pytest.raises(UsageError, match="does not fit"):
+        applied(model, SetAttribute(node=node.name, name="approximate", value="erf"), tmp_path)
+
+
 def test_what_the_file_has_no_place_for_is_refused(model, tmp_path):
     node = model.graph.nodes[-1].name
     for edit in (RemoveNode(node=node), SetAttribute(node=node, name="axis", value=1)):

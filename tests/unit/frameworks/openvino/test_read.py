@@ -120,9 +120,16 @@ def test_weights_behind_a_link_are_refused_until_trusted(path, tmp_path):
     weights.unlink()
     os.link(elsewhere, weights)
     assert code(path) == "EXTERNAL_DATA_ESCAPE"
-    weights.unlink()
-    os.mkfifo(weights)
-    assert code(path) == "EXTERNAL_DATA_ESCAPE"
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo], ids=["folder", "pipe"])
+@pytest.mark.parametrize("trusted", [False, True])
+def test_what_is_no_file_in_the_place_of_weights_is_never_opened(path, make, trusted):
+    path.with_suffix(".bin").unlink()
+    make(path.with_suffix(".bin"))
+    with pytest.raises(UnreadableModelError) as caught:
+        open_path(path, trusted=trusted)
+    assert (caught.value.code, caught.value.exit_code) == ("NOT_REGULAR_FILE", 2)
 
 
 def test_one_damaged_byte_is_an_error_or_another_file(path):

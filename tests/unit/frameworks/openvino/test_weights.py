@@ -5,7 +5,8 @@ import pytest
 
 from isomorph.core.errors import UnreadableModelError
 from isomorph.frameworks.openvino.program import Stored
-from isomorph.frameworks.openvino.weights import bytes_of, packed, values_of
+from isomorph.frameworks.openvino.weights import values_of
+from isomorph.kernels.packed_storage import encoded, stored_bytes
 from isomorph.oracle.dtypes import numpy_dtype
 
 
@@ -21,8 +22,8 @@ def test_what_is_packed_is_read_again(dtype, count):
     if dtype == "int4":
         values = values - 3
     array = values.astype(numpy_dtype(dtype))
-    raw = packed(array, dtype)
-    assert len(raw) == bytes_of(stored(dtype, count))
+    raw = encoded(array, dtype)
+    assert len(raw) == stored_bytes(dtype, (count,))
     again = values_of(np.frombuffer(raw, np.uint8), stored(dtype, count))
     assert again.dtype == array.dtype
     assert np.array_equal(again.astype(np.float32), array.astype(np.float32))
