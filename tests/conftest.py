@@ -90,14 +90,19 @@ def _own_process_untouched():
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _warm_workers():
+def _warm_workers(tmp_path_factory):
     """Workers are copies of processes that have imported their frameworks, from the second on."""
     from isomorph.core.system_memory import default_worker_memory
     from isomorph.workers import supervisor
     from warm_workers import WarmLauncher
 
     usual = supervisor._launcher
-    launcher = WarmLauncher(usual, default_worker_memory())
+    # Processes of xdist have folders of their own in one that they share.
+    folder = tmp_path_factory.getbasetemp()
+    shared = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+    started = shared / "started-workers"
+    started.mkdir(exist_ok=True)
+    launcher = WarmLauncher(usual, default_worker_memory(), started)
     supervisor._launcher = launcher
     yield
     supervisor._launcher = usual

@@ -6,24 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from warm_process import ran
+from warm_process import WITHOUT_ISOMORPH, ran
 
 FOLDER = Path(__file__).parents[2] / "docs" / "defects"
 SCRIPTS = sorted(FOLDER.glob("*.py"))
-_TORCH = ("torch", "torch.export", "torch._dynamo")
-# Scripts of these packages are forks of a process that has imported them and nothing else, because
-# that takes longer than what they do.
-_PACKAGES = {
-    "coremltools": ("coremltools", "torch"),
-    "executorch": (*_TORCH, "executorch.exir", "executorch.runtime"),
-    "torch": (*_TORCH, "torch.onnx"),
-}
 
 
 def _ran(script, folder):
     command, package = [sys.executable, str(script)], script.stem.partition("_")[0]
-    if package in _PACKAGES:
-        return ran(command, folder, preload=_PACKAGES[package])
+    # A fork of a process that has imported the package, which takes longer than what it does.
+    if package in WITHOUT_ISOMORPH:
+        return ran(command, folder, preload=WITHOUT_ISOMORPH[package])
     return subprocess.run(
         command, cwd=folder, capture_output=True, text=True, timeout=300, check=False
     )

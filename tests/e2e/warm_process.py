@@ -12,6 +12,7 @@ import contextlib
 import functools
 import json
 import os
+import re
 import runpy
 import select
 import signal
@@ -40,15 +41,26 @@ COMMAND = (
 """What the main process of a check imports."""
 
 _ONNX = (*COMMAND, "onnx", "onnxruntime")
+_TORCH = ("torch", "torch.export", "torch._dynamo")
 _PACKAGES = {
     "tensorflow": (*_ONNX, "tensorflow", "keras"),
-    "torch": (*_ONNX, "torch", "torch.export", "torch._dynamo"),
+    "torch": (*_ONNX, *_TORCH),
     "": _ONNX,
 }
+WITHOUT_ISOMORPH = {
+    "coremltools": ("coremltools", "torch"),
+    "executorch": (*_TORCH, "executorch.exir", "executorch.runtime"),
+    "torch": (*_TORCH, "torch.onnx"),
+}
+"""The same of programs that show something without isomorph, which is not imported for them."""
 
 
 def imported_by(text):
     """The packages that take long to import, for a program of this text."""
+    if "isomorph" not in text:
+        for name, packages in WITHOUT_ISOMORPH.items():
+            if re.search(rf"^(import|from) {name}\b", text, re.MULTILINE):
+                return packages
     return next(_PACKAGES[name] for name in _PACKAGES if f"import {name}" in text)
 
 

@@ -5,12 +5,14 @@ fraction of a second of its work. A server for each kind of worker imports once 
 pytest process; a worker is a copy of it and a child of the pytest process, as a started one is:
 `clone` with `CLONE_PARENT`. A forked command (`warm_process`) has a server of its own, which is a
 fork as well. A copy does not show what an interpreter does before it serves, so a worker is started
-where it is the first of its kind, or where anything says that the start matters: a limit of memory,
-a variable of its own, a framework of a test, another system than Linux.
+where it is the first of its kind in a run of pytest, in whichever of its processes, or where
+anything says that the start matters: a limit of memory, a variable of its own, a framework of a
+test, another system than Linux.
 """
 
 import ctypes
 import gc
+import hashlib
 import importlib
 import json
 import os
@@ -73,28 +75,41 @@ _FD_WORDS = ("--read", "--write", "--lifeline")
 
 
 class WarmLauncher:
-    """Starts workers as ``subprocess.Popen`` does, by a copy where it can."""
+    """Starts workers as ``subprocess.Popen`` does, by a copy where it can.
 
-    def __init__(self, usual, usual_memory):
+    ``started`` is a folder in which the processes of a run note the kinds that were started.
+    """
+
+    def __init__(self, usual, usual_memory, started):
         self._usual, self._usual_memory = usual, usual_memory
-        self._seen = set()
+        self._started = started
         self._servers = {}
         self._lock = threading.Lock()
 
     def start(self, words, **options):
-        """A started process. The first of a kind is no copy: a server pays from the second on."""
+        """A started process. The first of a kind in the whole run is no copy."""
         kind, early = _kind(words), tuple(sorted(read_early(options["env"]).items()))
         other = _memory(words) != self._usual_memory or _MODULE not in words
         if not CAN_COPY or other or kind not in PRELOADED:
             return self._usual.start(words, **options)
         with self._lock:
-            if (kind, early) not in self._seen:
-                self._seen.add((kind, early))
+            if self._is_first(kind, early):
                 return self._usual.start(words, **options)
             key = PRELOADED[kind], early
             if key not in self._servers:
                 self._servers[key] = _Server(kind, options["env"], self._usual)
             return self._servers[key].start(words, options)
+
+    def _is_first(self, kind, early):
+        """Whether no process of this run has started this kind with these variables before."""
+        # Each process of a run has variables that name it.
+        known = sorted(each for each in early if not each[0].startswith("PYTEST_"))
+        digest = hashlib.sha256(repr(known).encode()).hexdigest()[:16]
+        try:
+            (self._started / f"{kind}-{digest}").touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        return True
 
     def close(self):
         """End every server."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from isomorph import registry
 from isomorph.core.conversion import AS_IS, Order, Workaround
@@ -41,6 +42,7 @@ class JaxToOnnx:
         from isomorph.converters._stablehlo_function import function_of
 
         program = registry.framework("jax").load(order.source, {}).native
+        _load_plugins()
         specs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in program.exported.in_avals]
         wide = any(str(each.dtype) in {"float64", "int64"} for each in program.exported.in_avals)
         model = jax2onnx.to_onnx(
@@ -54,3 +56,18 @@ class JaxToOnnx:
         )
         onnx.save(model, order.target)
         return ("converted operation by operation from the StableHLO module",)
+
+
+def _load_plugins() -> None:
+    """Import the plugins of jax2onnx for operations of JAX, which are all that is converted here.
+
+    Those for layers of other packages, and its examples, compile programs while they are imported:
+    most of what a conversion takes. A release that has other names imports everything by itself.
+    """
+    from jax2onnx.plugins import plugin_system
+
+    load, done = getattr(plugin_system, "_import_tree", None), "_already_imported_plugins"
+    folder = Path(str(plugin_system.__file__)).parent / "jax"
+    if callable(load) and getattr(plugin_system, done, None) is False and folder.is_dir():
+        load(folder, "jax2onnx.plugins.jax")
+        setattr(plugin_system, done, True)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from isomorph.core.errors import UnreadableModelError
+from isomorph.store.zip_members import member_names
 from isomorph.store.zip_safety import MAGIC as ZIP
 
 NPY = b"\x93NUMPY"
@@ -120,11 +122,10 @@ def unsupported(what: str, framework: str) -> Verdict:
 
 
 def _unclaimed_zip(path: Path) -> Verdict:
-    with zipfile.ZipFile(path) as archive:
-        names = archive.namelist()
-    if "config.json" in names and any(name.endswith(".h5") for name in names):
+    inside = member_names(path)
+    if "config.json" in inside and any(name.endswith(".h5") for name in inside):
         return unsupported("a Keras model", "tensorflow")
-    if _all_arrays(names):
+    if _all_arrays(inside):
         return _other("an .npz of arrays", "arrays can be inputs or recorded outputs")
     return Verdict(
         "NOT_A_MODEL", "this is a zip archive, and no framework recognizes what is in it"
@@ -135,15 +136,14 @@ def holds_arrays(path: Path, head: bytes) -> bool:
     """Whether this is a .npy, .npz or safetensors file, by its content."""
     if head.startswith(ZIP):
         try:
-            with zipfile.ZipFile(path) as archive:
-                return _all_arrays(archive.namelist())
+            return _all_arrays(member_names(path))
         except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError):
             return False
     return head.startswith(NPY) or is_safetensors(head)
 
 
-def _all_arrays(names: list[str]) -> bool:
-    return bool(names) and all(name.endswith(".npy") for name in names)
+def _all_arrays(inside: Sequence[str]) -> bool:
+    return bool(inside) and all(name.endswith(".npy") for name in inside)
 
 
 def is_safetensors(head: bytes) -> bool:

@@ -10,10 +10,28 @@ import io
 import struct
 import zipfile
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 _LOCAL_HEADER = struct.Struct("<26xHH")
+
+
+def member_names(path: Path) -> tuple[str, ...]:
+    """Return the names of all members, in their order.
+
+    Each framework asks for them to recognize its files, some of them several times: the directory
+    of a file that has not changed is read once.
+    """
+    about = path.stat()
+    return _names(path, (about.st_ino, about.st_size, about.st_mtime_ns))
+
+
+@lru_cache(maxsize=8)
+def _names(path: Path, state: tuple[int, int, int]) -> tuple[str, ...]:
+    """``state`` tells files apart that were at this path one after the other."""
+    with zipfile.ZipFile(path) as archive:
+        return tuple(archive.namelist())
 
 
 def members(path: Path, suffix: str) -> Iterator[io.BufferedIOBase]:

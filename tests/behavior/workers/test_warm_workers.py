@@ -21,8 +21,10 @@ pytestmark = pytest.mark.skipif(not CAN_COPY, reason="processes are copied on Li
 
 
 @pytest.fixture
-def _own_launcher(monkeypatch):
-    launcher = WarmLauncher(supervisor._Launcher(), default_worker_memory())
+def _own_launcher(monkeypatch, tmp_path):
+    started = tmp_path / "started"
+    started.mkdir()
+    launcher = WarmLauncher(supervisor._Launcher(), default_worker_memory(), started)
     monkeypatch.setattr(supervisor, "_launcher", launcher)
     yield
     launcher.close()
@@ -54,6 +56,16 @@ def test_workers_from_the_second_on_are_copies_and_our_children(model):
     assert results == ([-1.0, 2.0],) * 3
     assert ["warm_workers.py" in each for each in words] == [False, True, True]
     assert parents == (os.getpid(),) * 3
+
+
+def test_a_kind_is_started_once_in_all_processes_of_a_run(tmp_path):
+    launchers = [WarmLauncher(supervisor._Launcher(), 1, tmp_path) for _ in range(2)]
+    first, second = (
+        launchers[place]._is_first("onnx", (("HOME", "/"), ("PYTEST_XDIST_WORKER", f"gw{place}")))
+        for place in range(2)
+    )
+    assert (first, second) == (True, False)
+    assert launchers[1]._is_first("onnx", (("ISOMORPH_SOMETHING", "else"),))
 
 
 @pytest.mark.usefixtures("_own_launcher")

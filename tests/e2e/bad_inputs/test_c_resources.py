@@ -71,7 +71,7 @@ def _endless():
 
 def test_c02_endless_loop(isomorph, tmp_path):
     save(tmp_path / "m.onnx", _endless())
-    ran = isomorph("check", "m.onnx", "--timeout", "3", "--format", "json", within=60)
+    ran = isomorph("check", "m.onnx", "--timeout", "2", "--format", "json", within=60)
     assert ran.exit == 3
     found = [each for each in ran.report["findings"] if each["code"] == "TIMEOUT"]
     assert {each["evidence"]["phase"] for each in found} == {"run", "oracle"}
@@ -80,8 +80,8 @@ def test_c02_endless_loop(isomorph, tmp_path):
 
 def test_c02_endless_loop_in_run(isomorph, tmp_path):
     save(tmp_path / "m.onnx", _endless())
-    ran = isomorph("run", "m.onnx", "--timeout", "3", within=60)
-    ran.refused("TIMEOUT", exit_code=3, file="m.onnx", mentions=("3 s", "--timeout"))
+    ran = isomorph("run", "m.onnx", "--timeout", "2", within=60)
+    ran.refused("TIMEOUT", exit_code=3, file="m.onnx", mentions=("2 s", "--timeout"))
 
 
 def _overflowing_division():

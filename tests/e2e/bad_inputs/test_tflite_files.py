@@ -212,7 +212,7 @@ def test_c02_endless_loop(isomorph, tmp_path):
     body.op("COS", [old], [new], "Cos")
     body.ends([old], [new])
     write(tmp_path / "m.tflite", model)
-    ran = isomorph("check", "m.tflite", "--timeout", "3", "--format", "json", within=90)
+    ran = isomorph("check", "m.tflite", "--timeout", "2", "--format", "json", within=90)
     assert ran.exit == 3
     found = [each for each in ran.report["findings"] if each["code"] == "TIMEOUT"]
     assert {each["evidence"]["phase"] for each in found} == {"run", "oracle"}

@@ -39,3 +39,29 @@ def test_activations_between_convolutions_keep_the_order_of_axes(tmp_path):
     (tmp_path / "m.jax").write_bytes(jax.export.export(jax.jit(network))(given).serialize())
     done = isomorph.convert(tmp_path / "m.jax", tmp_path / "m.onnx", via=["jax_to_onnx"])
     assert done.verdict is Verdict.EQUIVALENT
+
+
+def test_plugins_for_layers_of_other_packages_are_not_imported(monkeypatch):
+    from jax2onnx.plugins import plugin_system
+
+    from isomorph.converters.jax_to_onnx import _load_plugins
+
+    loaded = []
+    monkeypatch.setattr(plugin_system, "_already_imported_plugins", False)
+    monkeypatch.setattr(plugin_system, "_import_tree", lambda *given: loaded.append(given))
+    _load_plugins()
+    plugin_system.import_all_plugins()
+    assert [(folder.name, package) for folder, package in loaded] == [
+        ("jax", "jax2onnx.plugins.jax")
+    ]
+
+
+def test_a_release_with_other_names_imports_its_plugins_by_itself(monkeypatch):
+    from jax2onnx.plugins import plugin_system
+
+    from isomorph.converters.jax_to_onnx import _load_plugins
+
+    monkeypatch.setattr(plugin_system, "_already_imported_plugins", False)
+    monkeypatch.delattr(plugin_system, "_import_tree")
+    _load_plugins()
+    assert plugin_system._already_imported_plugins is False

@@ -1,11 +1,12 @@
 """Members of an archive, read where they lie."""
 
 import io
+import os
 import zipfile
 
 import pytest
 
-from isomorph.store.zip_members import members
+from isomorph.store.zip_members import member_names, members
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
@@ -35,3 +36,27 @@ def test_one_can_go_back_and_never_beyond_the_end(tmp_path):
     member.seek(100)
     assert member.read() == b""
     iteration.close()
+
+
+def test_the_directory_of_a_file_is_read_again_only_when_the_file_has_changed(
+    tmp_path, monkeypatch
+):
+    path, read = tmp_path / "a.zip", []
+    usual = zipfile.ZipFile
+
+    def counted(*given):
+        read.append(given)
+        return usual(*given)
+
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("one", b"1")
+    monkeypatch.setattr(zipfile, "ZipFile", counted)
+    assert [member_names(path) for _ in range(3)] == [("one",)] * 3
+    assert len(read) == 1
+    with usual(path, "a") as archive:
+        archive.writestr("two", b"2")
+    assert member_names(path) == ("one", "two")
+    about = path.stat()
+    os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns + 1))
+    assert member_names(path) == ("one", "two")
+    assert len(read) == 3

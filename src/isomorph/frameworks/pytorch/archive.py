@@ -22,6 +22,7 @@ from isomorph.frameworks.pytorch.pickle_scan import (
     suspicious,
 )
 from isomorph.store.file_signatures import GGUF
+from isomorph.store.zip_members import member_names
 from isomorph.store.zip_safety import DAMAGE
 
 ZIP_MAGIC = b"PK\x03\x04"
@@ -37,8 +38,7 @@ def kind_of(path: Path, head: bytes) -> str | None:
     if not head.startswith(ZIP_MAGIC):
         return None
     try:
-        with zipfile.ZipFile(path) as archive:
-            return _kind_of_members([_inside(name) for name in archive.namelist()])
+        return _kind_of_members([_inside(name) for name in member_names(path)])
     except zipfile.BadZipFile:
         return _kind_of_beginning(path)
     except (OSError, ValueError, NotImplementedError):
@@ -51,12 +51,11 @@ def _inside(name: str) -> str:
 
 
 def _kind_of_members(members: list[str]) -> str | None:
-    names = set(members)
-    if "serialized_exported_program.json" in names or "archive_format" in names:
+    if "serialized_exported_program.json" in members or "archive_format" in members:
         return "exported"
-    if "constants.pkl" in names and any(name.startswith("code/") for name in names):
+    if "constants.pkl" in members and any(name.startswith("code/") for name in members):
         return "script"
-    return "pickle" if "data.pkl" in names else None
+    return "pickle" if "data.pkl" in members else None
 
 
 def _kind_of_beginning(path: Path) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import zipfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from isomorph.frameworks.tensorflow.keras_config import (
 )
 from isomorph.frameworks.tensorflow.operator_tables import TABLES
 from isomorph.frameworks.tensorflow.silence_logs import import_tensorflow
+from isomorph.store.zip_members import member_names
 
 if TYPE_CHECKING:
     from isomorph.core.patch import Patch
@@ -128,10 +128,9 @@ def _kind_of(path: Path, head: bytes) -> str | None:
     if head.startswith(HDF5_MAGIC):
         return "h5"
     if head.startswith(_ZIP):
-        with zipfile.ZipFile(path) as archive:
-            names = set(archive.namelist())
-        weights = any(name.endswith((".weights.h5", ".weights.npz")) for name in names)
-        return "keras" if "config.json" in names and weights else None
+        inside = member_names(path)
+        weights = any(name.endswith((".weights.h5", ".weights.npz")) for name in inside)
+        return "keras" if "config.json" in inside and weights else None
     if looks_like_saved_model(head) and path.name == "saved_model.pb":
         return "savedmodel"
     return "graph" if looks_like_graph(head) else None
