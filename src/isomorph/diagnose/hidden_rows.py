@@ -64,4 +64,4 @@ def _hidden(context: FaultContext) -> Iterator[Array]:
                 mask = context.constant(graph, name)
             spec = graph.tensors.get(name)
             if mask is not None and mask.ndim >= 2 and spec is not None and spec.dtype == "bool":
-                yield ~mask.astype(bool).any(axis=-1)
+                yield np.asarray(~mask.astype(bool).any(axis=-1))
