@@ -19,6 +19,7 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.ops import RANDOM
 from isomorph.core.ranges import OpenReason
 from isomorph.core.search_limits import AFFINE_RUNS
+from isomorph.oracle.plan import releases_of
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
@@ -56,11 +57,13 @@ class GraphWalk:
 
     def __post_init__(self) -> None:
         self.moving = moving_tensors(self.graph)
-        self._producers = {out: node for node in self.graph.nodes for out in node.outputs if out}
+        self._producers = {out: node for node in self.graph.nodes for out in node.gives}
         self._quantized = {each.tensor for each in self.graph.quantization}
         self._runs = NodeRuns(self.session, self.sample)
         self._fixed = frozenset(self.sample) - self.moving
         self._affine_runs = AFFINE_RUNS
+        # A node with bodies reads nothing of its inputs here: its outputs have any value.
+        self._releases = releases_of(self.graph.nodes)
 
     def bounds(self, box: Mapping[str, Interval]) -> dict[str, TensorBounds]:
         """The bounds of every tensor that the inputs move, for all inputs in the box."""
@@ -70,13 +73,10 @@ class GraphWalk:
         real = {name: each for name, each in known.items() if self._is_real(name)}
         forms = AffineWalk(real, self._affine_runs // nodes)
         found = {name: _summary(each, None) for name, each in known.items()}
-        readers = {name: at for at, n in enumerate(self.graph.nodes) for name in n.inputs}
-        for at, node in enumerate(self.graph.nodes):
-            outputs = [name for name in node.outputs if name in self.moving]
-            if not outputs:
-                continue
-            intervals, reason = self._outputs(node, known, reasons, forms)
-            for name, interval in zip((n for n in node.outputs if n), intervals, strict=True):
+        for node, finished in zip(self.graph.nodes, self._releases, strict=True):
+            moved = self.moving.intersection(node.outputs)
+            intervals, reason = self._outputs(node, known, reasons, forms) if moved else ([], None)
+            for name, interval in zip(node.gives if moved else (), intervals, strict=True):
                 known[name] = interval
                 why = reason if reason is not None and not interval.bounded else None
                 if why is not None:
@@ -86,10 +86,9 @@ class GraphWalk:
                         node, reasons
                     ) else OpenReason.UNBOUNDED  # fmt: skip
                 found[name] = _summary(interval, why)
-            for name in {*node.inputs, *node.outputs}:
-                if readers.get(name, -1) <= at:
-                    known.pop(name, None)
-                    forms.forget(name)
+            for name in finished:
+                known.pop(name, None)
+                forms.forget(name)
         self._affine_runs -= forms.terms * nodes
         return found
 
@@ -128,7 +127,7 @@ class GraphWalk:
             producers=self._producers,
             fixed=self._fixed,
         )
-        names = [name for name in node.outputs if name]
+        names = node.gives
         try:
             with np.errstate(all="ignore"):
                 inputs = self._with_constants(inputs)
@@ -190,7 +189,7 @@ class GraphWalk:
 
     def _unknown(self, node: Node) -> list[Interval]:
         """The outputs of a node of which nothing is known but their types."""
-        return [self._of_type(name) for name in node.outputs if name]
+        return [self._of_type(name) for name in node.gives]
 
     def _of_type(self, name: str) -> Interval:
         value = self.sample.get(name)
@@ -243,7 +242,7 @@ def moving_tensors(graph: Graph) -> frozenset[str]:
             read = {n for n in read if "int" in (graph.declared_dtype(n) or "float")}
             read = read if node.op == "ConstantOfShape" else set()
         if read or node.bodies or node.op in RANDOM:
-            moving.update(name for name in node.outputs if name)
+            moving.update(node.gives)
     return frozenset(moving)
 
 
