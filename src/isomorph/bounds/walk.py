@@ -15,6 +15,7 @@ from isomorph.bounds.node_inputs import NodeInputs
 from isomorph.bounds.node_runs import NodeRuns
 from isomorph.bounds.rounding import rounded_constant, type_rounding
 from isomorph.bounds.transformers import TRANSFORMERS, bounds_of
+from isomorph.bounds.whole_numbers import may_wrap
 from isomorph.core.errors import IsomorphError
 from isomorph.core.ops import RANDOM
 from isomorph.core.ranges import OpenReason
@@ -139,7 +140,7 @@ class GraphWalk:
         if found is None:
             return self._unknown(node), self._lost(node)
         return [
-            self._typed(node, place, name, interval)
+            self._typed(inputs, place, name, interval)
             for place, (name, interval) in enumerate(zip(names, found, strict=True))
         ], None
 
@@ -170,9 +171,9 @@ class GraphWalk:
     def _is_real(self, name: str) -> bool:
         return np.asarray(self.sample[name]).dtype.kind == "f"
 
-    def _typed(self, node: Node, place: int, name: str, interval: Interval) -> Interval:
+    def _typed(self, inputs: NodeInputs, place: int, name: str, interval: Interval) -> Interval:
         """The interval as the type of the tensor holds it."""
-        value = np.asarray(self.sample[name])
+        node, value = inputs.node, np.asarray(self.sample[name])
         if value.dtype.kind == "b":
             return within(value.shape, 0.0, 1.0)
         if value.dtype.kind not in "iu":
@@ -182,6 +183,8 @@ class GraphWalk:
         if places or ("f" in moving and node.op not in _ROUNDED_TO_INTEGERS):
             return self._of_type(name)
         facts = np.iinfo(value.dtype)
+        if may_wrap(inputs, facts):
+            return self._of_type(name)
         return Interval(
             np.clip(np.round(interval.lower), facts.min, facts.max),
             np.clip(np.round(interval.upper), facts.min, facts.max),
