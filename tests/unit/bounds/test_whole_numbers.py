@@ -26,7 +26,13 @@ def reads(op, *given, **attributes):
     return NodeInputs(
         node=node,
         intervals={n: within((3,), *each) for n, each in known.items() if isinstance(each, tuple)},
-        runs=SimpleNamespace(sample={n: np.asarray(x) for n, x in known.items() if x is not None}),
+        runs=SimpleNamespace(
+            sample={
+                n: np.zeros(3) if isinstance(x, tuple) else np.asarray(x)
+                for n, x in known.items()
+                if x is not None
+            }
+        ),
         rounding=type_rounding("int8", None),
         producers={},
         fixed=frozenset(),
