@@ -158,9 +158,13 @@ def open_models(
     *,
     seed: int = 0,
     budgets: Mapping[str, float] | None = None,
+    runs: bool = True,
     **stated: Unpack[PairArguments],
 ) -> Iterator[OpenedPair]:
-    """Both models, opened with these options; they end with the context."""
+    """Both models, opened with these options; they end with the context.
+
+    ``runs``: their runtimes are used, and not their oracles alone.
+    """
     trust, progress = stated["trust"], stated["progress"]
     config = check_config(
         options,
@@ -179,11 +183,11 @@ def open_models(
         inputs=stated["inputs"],
         on_progress=progress,
     ) as loader:
-        loader.warm(reference, candidate)
+        loader.warm(reference, candidate, runs=runs)
         # Workers start while this module is imported.
         from isomorph.checking.dispatch import open_pair
 
-        left, right = open_pair(loader, reference, candidate)
+        left, right = open_pair(loader, reference, candidate, runs=runs)
         given = loader.sample(left.model.graph.inputs)
         yield OpenedPair(reference=left, candidate=right, given=given, config=config)
 

@@ -39,6 +39,7 @@ def prove(
         reference,
         candidate,
         options,
+        runs=False,
         inputs=inputs,
         dims=dims,
         trust=trust,

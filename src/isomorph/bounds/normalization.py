@@ -28,7 +28,11 @@ def normalization(inputs: NodeInputs) -> Sequence[Interval]:
     data = inputs.interval(0)
     if data is None:
         return [unbounded(shape) for shape in inputs.shapes]
-    epsilon = float(inputs.attribute("epsilon", "eps", default=0.0) or 0.0)
+    stated = inputs.attribute("epsilon", "eps")
+    if stated is not None and float(stated) <= 0.0:
+        # Equal elements give a quotient of zeros.
+        return [unbounded(shape) for shape in inputs.shapes]
+    epsilon = float(stated or 0.0)
     share = _largest_share(inputs, data, epsilon)
     shape = inputs.shapes[0]
     factor, offset = (_parameter(inputs, place, shape) for place in (1, 2))
@@ -47,8 +51,11 @@ def normalization(inputs: NodeInputs) -> Sequence[Interval]:
 def _largest_share(inputs: NodeInputs, data: Interval, epsilon: float) -> float:
     """√n of the elements that are normalized together, or less where they hardly differ."""
     weight = inputs.runs.sample.get(inputs.node.input(1))
-    count = math.prod(data.shape)
-    if inputs.node.op in {"LayerNormalization", "RMSNormalization"} and weight is not None:
+    count, axis = math.prod(data.shape), inputs.attribute("axis")
+    if inputs.node.op in {"LayerNormalization", "RMSNormalization"} and isinstance(axis, int):
+        # The weight may have fewer elements, which are those of every row.
+        count = math.prod(data.shape[axis:])
+    elif inputs.node.op in {"LayerNormalization", "RMSNormalization"} and weight is not None:
         count = int(np.size(weight))
     elif inputs.attribute("normalized_shape") is not None:
         count = math.prod(inputs.attribute("normalized_shape"))

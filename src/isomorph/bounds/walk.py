@@ -15,10 +15,12 @@ from isomorph.bounds.node_inputs import NodeInputs
 from isomorph.bounds.node_runs import NodeRuns
 from isomorph.bounds.rounding import rounded_constant, type_rounding
 from isomorph.bounds.transformers import TRANSFORMERS, bounds_of
+from isomorph.bounds.whole_numbers import may_wrap
 from isomorph.core.errors import IsomorphError
 from isomorph.core.ops import RANDOM
 from isomorph.core.ranges import OpenReason
 from isomorph.core.search_limits import AFFINE_RUNS
+from isomorph.oracle.plan import releases_of
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
@@ -56,11 +58,13 @@ class GraphWalk:
 
     def __post_init__(self) -> None:
         self.moving = moving_tensors(self.graph)
-        self._producers = {out: node for node in self.graph.nodes for out in node.outputs if out}
+        self._producers = {out: node for node in self.graph.nodes for out in node.gives}
         self._quantized = {each.tensor for each in self.graph.quantization}
         self._runs = NodeRuns(self.session, self.sample)
         self._fixed = frozenset(self.sample) - self.moving
         self._affine_runs = AFFINE_RUNS
+        # A node with bodies reads nothing of its inputs here: its outputs have any value.
+        self._releases = releases_of(self.graph.nodes)
 
     def bounds(self, box: Mapping[str, Interval]) -> dict[str, TensorBounds]:
         """The bounds of every tensor that the inputs move, for all inputs in the box."""
@@ -70,13 +74,10 @@ class GraphWalk:
         real = {name: each for name, each in known.items() if self._is_real(name)}
         forms = AffineWalk(real, self._affine_runs // nodes)
         found = {name: _summary(each, None) for name, each in known.items()}
-        readers = {name: at for at, n in enumerate(self.graph.nodes) for name in n.inputs}
-        for at, node in enumerate(self.graph.nodes):
-            outputs = [name for name in node.outputs if name in self.moving]
-            if not outputs:
-                continue
-            intervals, reason = self._outputs(node, known, reasons, forms)
-            for name, interval in zip((n for n in node.outputs if n), intervals, strict=True):
+        for node, finished in zip(self.graph.nodes, self._releases, strict=True):
+            moved = self.moving.intersection(node.outputs)
+            intervals, reason = self._outputs(node, known, reasons, forms) if moved else ([], None)
+            for name, interval in zip(node.gives if moved else (), intervals, strict=True):
                 known[name] = interval
                 why = reason if reason is not None and not interval.bounded else None
                 if why is not None:
@@ -86,10 +87,9 @@ class GraphWalk:
                         node, reasons
                     ) else OpenReason.UNBOUNDED  # fmt: skip
                 found[name] = _summary(interval, why)
-            for name in {*node.inputs, *node.outputs}:
-                if readers.get(name, -1) <= at:
-                    known.pop(name, None)
-                    forms.forget(name)
+            for name in finished:
+                known.pop(name, None)
+                forms.forget(name)
         self._affine_runs -= forms.terms * nodes
         return found
 
@@ -128,7 +128,7 @@ class GraphWalk:
             producers=self._producers,
             fixed=self._fixed,
         )
-        names = [name for name in node.outputs if name]
+        names = node.gives
         try:
             with np.errstate(all="ignore"):
                 inputs = self._with_constants(inputs)
@@ -140,7 +140,7 @@ class GraphWalk:
         if found is None:
             return self._unknown(node), self._lost(node)
         return [
-            self._typed(node, place, name, interval)
+            self._typed(inputs, place, name, interval)
             for place, (name, interval) in enumerate(zip(names, found, strict=True))
         ], None
 
@@ -171,9 +171,9 @@ class GraphWalk:
     def _is_real(self, name: str) -> bool:
         return np.asarray(self.sample[name]).dtype.kind == "f"
 
-    def _typed(self, node: Node, place: int, name: str, interval: Interval) -> Interval:
+    def _typed(self, inputs: NodeInputs, place: int, name: str, interval: Interval) -> Interval:
         """The interval as the type of the tensor holds it."""
-        value = np.asarray(self.sample[name])
+        node, value = inputs.node, np.asarray(self.sample[name])
         if value.dtype.kind == "b":
             return within(value.shape, 0.0, 1.0)
         if value.dtype.kind not in "iu":
@@ -183,6 +183,8 @@ class GraphWalk:
         if places or ("f" in moving and node.op not in _ROUNDED_TO_INTEGERS):
             return self._of_type(name)
         facts = np.iinfo(value.dtype)
+        if may_wrap(inputs, facts):
+            return self._of_type(name)
         return Interval(
             np.clip(np.round(interval.lower), facts.min, facts.max),
             np.clip(np.round(interval.upper), facts.min, facts.max),
@@ -190,7 +192,7 @@ class GraphWalk:
 
     def _unknown(self, node: Node) -> list[Interval]:
         """The outputs of a node of which nothing is known but their types."""
-        return [self._of_type(name) for name in node.outputs if name]
+        return [self._of_type(name) for name in node.gives]
 
     def _of_type(self, name: str) -> Interval:
         value = self.sample.get(name)
@@ -243,7 +245,7 @@ def moving_tensors(graph: Graph) -> frozenset[str]:
             read = {n for n in read if "int" in (graph.declared_dtype(n) or "float")}
             read = read if node.op == "ConstantOfShape" else set()
         if read or node.bodies or node.op in RANDOM:
-            moving.update(name for name in node.outputs if name)
+            moving.update(node.gives)
     return frozenset(moving)
 
 

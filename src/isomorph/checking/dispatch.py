@@ -79,16 +79,23 @@ def _is_recorded(source: object) -> bool:
     return isinstance(source, (str, Path)) and source_kind(str(source)) == "recorded"
 
 
-def open_pair(loader: Loader, reference: Any, candidate: Any) -> tuple[ModelHandle, ModelHandle]:  # noqa: ANN401
+def open_pair(
+    loader: Loader,
+    reference: Any,  # noqa: ANN401
+    candidate: Any,  # noqa: ANN401
+    *,
+    runs: bool = True,
+) -> tuple[ModelHandle, ModelHandle]:
     """Both models, loaded at the same time where each has a worker of its own.
 
-    Starting a framework takes longest; meanwhile the candidate's runtime opens its model.
+    Starting a framework takes longest; meanwhile the candidate's runtime opens its model, unless
+    only the oracles are used (``runs``).
     """
     found: dict[str, ModelHandle] = {}
 
     def load(role: str, source: Any) -> None:  # noqa: ANN401
         found[role] = loader.open(role, source)
-        if apart and role == "candidate":
+        if runs and apart and role == "candidate":
             with phase("load"):
                 found[role].prepare()
 

@@ -70,8 +70,11 @@ class Loader:
             self.options["inputs"] = str(Path(inputs).resolve())
         self._folder: TemporaryDirectory[str] | None = None
 
-    def warm(self, *sources: Any) -> None:  # noqa: ANN401
-        """Start the workers that these models will need, so that their imports overlap."""
+    def warm(self, *sources: Any, runs: bool = True) -> None:  # noqa: ANN401
+        """Start the workers that these models will need, so that their imports overlap.
+
+        ``runs``: their runtimes are used, and not their oracles alone.
+        """
         for source in sources:
             if isinstance(source, (str, Path)) and source_kind(str(source)) == "file":
                 path = model_path(Path(source))
@@ -79,7 +82,8 @@ class Loader:
                 # The size of a folder is not known before it is read.
                 weights = path.stat().st_size // _BYTES_PER_WEIGHT if path.is_file() else None
                 shared = weights is not None and self.host.shares_worker(weights)
-                self.host.warm([framework.oracle, *(() if shared else (framework.runtime,))])
+                apart = runs and not shared
+                self.host.warm([framework.oracle, *((framework.runtime,) if apart else ())])
 
     def load(self, source: Any) -> Model:  # noqa: ANN401
         """Read, validate and describe, in a worker."""

@@ -102,6 +102,16 @@ class Node:
         """The input at a place; an empty string where it is absent."""
         return self.inputs[place] if place < len(self.inputs) else ""
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Every tensor that it reads, without those that its bodies take from around it."""
+        return tuple(name for name in self.inputs if name)
+
+    @property
+    def gives(self) -> tuple[str, ...]:
+        """Every tensor that it defines."""
+        return tuple(name for name in self.outputs if name)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graph:

@@ -13,12 +13,14 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isomorph.core.proof import Rerounded
 from isomorph.proof.rounding_bound import bounded, first_of, fitting, is_off
+from isomorph.proof.scaled_constants import fitting_scaled, scaled
 from isomorph.proof.term import FLOATS, Term, unknown_terms
 from isomorph.proof.terms import Terms
 
@@ -59,7 +61,10 @@ def explain(
         if term.static and term.op != "constant" and term.dtype in FLOATS and term.finite:
             expressions[_plain(term.shape)].append(term)
             for order in _ORDERS.get(term.rank, ()):
-                if _plain(tuple(term.shape[axis] for axis in order)) in wanted:
+                # What moves sizes of 1 alone has the same numbers in the same order.
+                moved = [axis for axis in order if term.shape[axis] != 1]
+                sizes = tuple(term.shape[axis] for axis in moved)
+                if sizes in wanted and moved != sorted(moved):
                     turned = terms.transpose(term, order)
                     if turned.id not in arranged and turned is not term:
                         arranged[turned.id] = term.id
@@ -81,15 +86,15 @@ def explain(
         if value is None:
             continue
         plain = np.asarray(value)
-        likely = [each for each in listed if _may_fit(plain, constant.dtype, each, firsts)]
+        number = float(plain.flat[0]) if plain.size else None
+        likely = [each for each in listed if _may_fit(number, constant.dtype, each, firsts)]
         best = _nearest(plain, constant.dtype, likely, known)
-        bound = None if best is None else known[best[0].id]
-        _drop_large(known)
         if best is None:
             continue
-        may_cancel = own.may_compute(best[0]) or (
-            bound is not None and own.has_another(plain, bound, constant.dtype)
+        may_cancel = own.may_compute(best[0]) or own.has_another(
+            plain, partial(bounded, best[0], known), constant.dtype
         )
+        _drop_large(known)
         if constant.digest in stored or not may_cancel:
             found[name] = best
             earlier[name] = structure(best[0], structures), best[1]
@@ -121,12 +126,14 @@ def _plain(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(size for size in shape if size != 1)
 
 
-def _may_fit(value: Array, dtype: str, term: Term, firsts: dict[int, Bounded | None]) -> bool:
-    """Whether an expression has the type, and the first element as far as it is known."""
+def _may_fit(
+    number: float | None, dtype: str, term: Term, firsts: dict[int, Bounded | None]
+) -> bool:
+    """Whether an expression has the type, and this first element as far as it is known."""
     if term.dtype != dtype:
         return False
-    first = first_of(term, firsts) if value.size else None
-    return first is None or not is_off(value, first, dtype)
+    first = None if number is None else first_of(term, firsts)
+    return first is None or number is None or not is_off(number, first, dtype)
 
 
 def _drop_large(known: dict[int, Bounded | None]) -> None:
@@ -141,15 +148,21 @@ def _nearest(
 ) -> tuple[Term, float] | None:
     best: tuple[Term, float] | None = None
     for term in listed:
-        bound = bounded(term, known)
-        if bound is None:
-            continue
-        relative = fitting(value, bound, dtype)
-        if relative is None:
-            continue
-        if best is None or relative < best[1]:
+        relative = _fitting(value, dtype, term, known)
+        if relative is not None and (best is None or relative < best[1]):
             best = term, relative
     return best
+
+
+def _fitting(
+    value: Array, dtype: str, term: Term, known: dict[int, Bounded | None]
+) -> float | None:
+    """How far numbers are off an expression, relatively; None where they do not stand for it."""
+    product = scaled(term, known)
+    if product is not None:
+        return fitting_scaled(value, product, dtype)
+    bound = bounded(term, known)
+    return None if bound is None else fitting(value, bound, dtype)
 
 
 def _distinct(

@@ -155,12 +155,13 @@ class MovedTerms:
         read: Callable[[], Array],
         *,
         finite: bool,
+        first: Array | None = None,
     ) -> Term:
         """A constant that is read when it is needed; equal digests are equal bytes."""
         made = self.make("constant", (), shape, dtype, attrs=(digest,), finite=finite)
         made.static = True
         if made.read is None:
-            made.read = read
+            made.read, made.first = read, first
         return made
 
     def stated(self, array: Array, dtype: str) -> Term:

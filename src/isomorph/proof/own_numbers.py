@@ -59,7 +59,7 @@ class OwnNumbers:
             return self._computes_near(term)
         return all(_unordered(each.value()) in self._of_size(each.shape) for each in leaves)
 
-    def has_another(self, value: Array, bound: Bounded, dtype: str) -> bool:
+    def has_another(self, value: Array, bound: Callable[[], Bounded | None], dtype: str) -> bool:
         """Whether this side has further numbers, besides its constants, that may cancel with these.
 
         ``value`` is a constant that stands for an expression with this bound. What is computed
@@ -73,14 +73,17 @@ class OwnNumbers:
         single = np.size(value) == 1
         if not computed and not single:
             return False
-        own, expected = (np.sort(np.asarray(x, np.float64), axis=None) for x in (value, bound[0]))
-        fits = float((bound[1] + rounding(bound[0], bound[1], dtype)).max(initial=0.0))
+        found = bound()
+        if found is None:
+            return True
+        own, expected = (np.sort(np.asarray(x, np.float64), axis=None) for x in (value, found[0]))
+        fits = float((found[1] + rounding(found[0], found[1], dtype)).max(initial=0.0))
         near = LEAST_SIGNIFICANCE * float(np.abs(expected).max(initial=0.0))
         for each in computed:
-            found = np.sort(np.asarray(each, np.float64), axis=None)
-            if self.follows and np.array_equal(found, own):
+            ordered = np.sort(np.asarray(each, np.float64), axis=None)
+            if self.follows and np.array_equal(ordered, own):
                 continue
-            if not np.abs(found - expected).max(initial=0.0) > (near if single else fits):
+            if not np.abs(ordered - expected).max(initial=0.0) > (near if single else fits):
                 return True
         return single and any(abs(x - float(expected[0])) <= fits for x in self.repeated())
 

@@ -60,7 +60,7 @@ def bounded(term: Term, known: dict[int, Bounded | None]) -> Bounded | None:
 
 def first_of(term: Term, known: dict[int, Bounded | None]) -> Bounded | None:
     """The same of the first element alone; None where it does not follow from first elements."""
-    stack = [term]
+    stack = [] if term.id in known else [term]
     while stack:
         at = stack[-1]
         if at.id in known or not (at.op in _FIRSTS or at.op == "constant"):
@@ -76,7 +76,8 @@ def first_of(term: Term, known: dict[int, Bounded | None]) -> Bounded | None:
 
 def _first(term: Term, given: list[Bounded | None]) -> Bounded | None:
     if term.op == "constant":
-        value = np.array(np.asarray(term.value()).flat[:1], np.float64)
+        first = np.asarray(term.value()).flat[:1] if term.first is None else term.first
+        value = np.array(first, np.float64)
         return (value, np.zeros(1)) if value.size else None
     exact = [each for each in given if each is not None]
     if len(exact) != len(given):
@@ -84,9 +85,9 @@ def _first(term: Term, given: list[Bounded | None]) -> Bounded | None:
     return exact[0] if term.op in MOVES else _step(term, exact)
 
 
-def is_off(value: Array, first: Bounded, dtype: str) -> bool:
+def is_off(number: float, first: Bounded, dtype: str) -> bool:
     """Whether the first number lies beyond an error and one rounding: the most that may fit."""
-    number, expected, error = (float(x.flat[0]) for x in (value, *first))
+    expected, error = first[0].item(0), first[1].item(0)
     return not abs(number - expected) <= error + UNIT_ROUNDOFF[dtype] * abs(expected)
 
 
@@ -108,7 +109,7 @@ def fitting(value: Array, bound: Bounded, dtype: str) -> float | None:
     """
     expected, error = bound
     # Most expressions are another one in every element: few of them tell.
-    few = np.arange(0, value.size, max(1, value.size // _FEW))
+    few = few_of(value.size)
     if _fitting(value.flat[few], expected.flat[few], error.flat[few], dtype) is None:
         return None
     own, expected, error = (np.ravel(each) for each in (value, expected, error))
@@ -120,6 +121,11 @@ def fitting(value: Array, bound: Bounded, dtype: str) -> float | None:
             return None
         worst = max(worst, found)
     return worst
+
+
+def few_of(size: int) -> Array:
+    """The places of few elements of a tensor of this size, spread over it."""
+    return np.arange(0, size, max(1, size // _FEW))
 
 
 def _fitting(value: Array, expected: Array, error: Array, dtype: str) -> float | None:
@@ -147,7 +153,7 @@ def _step(term: Term, given: list[Bounded]) -> Bounded | None:
         return value, error
     with np.errstate(all="ignore"):
         if term.op == "mul":
-            return _product(given[0], given[1], term.dtype)
+            return product(given[0], given[1], term.dtype)
         given = [(np.asarray(value, np.float64), error) for value, error in given]
         match term.op, term.attrs[0] if term.attrs else "":
             case "add", _:
@@ -181,7 +187,7 @@ def _step(term: Term, given: list[Bounded]) -> Bounded | None:
                 return None
 
 
-def _product(one: Bounded, other: Bounded, dtype: str) -> Bounded:
+def product(one: Bounded, other: Bounded, dtype: str) -> Bounded:
     """A product. Constants may have a narrower type; results are made in as few arrays as possible.
 
     Of large weights, most of the time is that of new memory.

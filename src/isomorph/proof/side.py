@@ -117,8 +117,9 @@ class Side:
         if known.values is None:
             # Large ones are read again when they are needed.
             return self.terms.stored(
-                known.digest, known.shape, known.dtype, lambda: self._again(name), finite=finite
-            )
+                known.digest, known.shape, known.dtype, lambda: self._again(name),
+                finite=finite, first=np.array(value.flat[:1], known.dtype),
+            )  # fmt: skip
         return self.terms.constant(value, known.dtype)
 
     def _again(self, name: str) -> Array:

@@ -48,7 +48,8 @@ class Term:
 
     ``static``: it depends on constants alone. ``read`` gives the value of a stored constant, in
     its declared type or a wider one. ``data`` is an array that belongs to the operation, such as
-    a mask; ``attrs`` holds its digest.
+    a mask; ``attrs`` holds its digest. ``first`` is the first element of a constant, where it is
+    known without reading it.
     """
 
     id: int
@@ -61,6 +62,7 @@ class Term:
     static: bool
     read: Callable[[], Array] | None = None
     data: Any = None
+    first: Array | None = None
 
     @property
     def rank(self) -> int:

@@ -120,6 +120,12 @@ def test_the_runtime_of_the_candidate_opens_ahead_where_each_side_has_a_worker(
     assert loader.prepared == ahead
 
 
+def test_no_runtime_opens_ahead_of_what_only_evaluates():
+    loader = Loader(isolation="process")
+    open_pair(loader, "a", "b", runs=False)
+    assert loader.prepared == []
+
+
 def test_one_file_on_both_sides_is_loaded_once():
     loader = Loader(isolation="process")
     left, _ = open_pair(loader, "a", "a")

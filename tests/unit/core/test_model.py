@@ -20,3 +20,8 @@ def test_weights_are_counted_by_their_elements_and_a_type_is_known_where_it_is_d
     graph = Graph(name="g", inputs=(), outputs=(), nodes=(), tensors=tensors, constants=constants)
     assert graph.weight_count == 10
     assert [graph.declared_dtype(name) for name in "tuv"] == ["float16", None, None]
+
+
+def test_absent_tensors_are_neither_read_nor_given():
+    node = Node(name="n", op="Clip", native_op="Clip", inputs=("x", "", "m"), outputs=("y", ""))
+    assert (node.needs, node.gives) == (("x", "m"), ("y",))

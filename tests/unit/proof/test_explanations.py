@@ -123,3 +123,17 @@ def test_the_structure_of_an_expression_holds_its_constants():
     assert structure(again.mul(again.constant(W, "float32"), again.number(0.5, "float32")), {}) in (
         structures
     )
+
+
+def test_an_order_that_moves_sizes_of_1_alone_is_not_compared_again(monkeypatch):
+    made, asked = Terms(), []
+    weight = made.constant(W.reshape(6, 3, 1, 1), "float32")
+    made.mul(weight, made.reshape(made.inverse(made.constant(VARIANCE, "float32")), (6, 1, 1, 1)))
+    real = explanations._fitting
+    monkeypatch.setattr(
+        explanations, "_fitting", lambda *given: asked.append(given[2].shape) or real(*given)
+    )
+    folded = np.asarray(W.astype(np.float64) / VARIANCE[:, None], np.float32)
+    found, _ = explained(made, w=folded.reshape(6, 1, 1, 3))
+    assert found["w"].shape == (6, 1, 1, 3)
+    assert asked == [(6, 3, 1, 1)]

@@ -49,18 +49,18 @@ def test_a_number_that_cannot_be_bounded_may_be_any(t):
 def test_further_numbers_that_fit_may_cancel():
     value, bound = VECTOR.astype(np.float64), (VECTOR.astype(np.float64), np.full(3, 1e-7))
     near, far = VECTOR + np.float32(1e-7), VECTOR + np.float32(1)
-    assert own(values={"v": near[::-1]}).has_another(value, bound, "float32")
-    assert not own(values={"v": far}).has_another(value, bound, "float32")
+    assert own(values={"v": near[::-1]}).has_another(value, lambda: bound, "float32")
+    assert not own(values={"v": far}).has_another(value, lambda: bound, "float32")
     inside = OwnNumbers({}, lambda _: None, inside=[near])
-    assert inside.has_another(value, bound, "float32")
+    assert inside.has_another(value, lambda: bound, "float32")
 
 
 def test_a_copy_counts_unless_it_is_taken_for_the_same():
     value, bound = VECTOR.astype(np.float64), (VECTOR.astype(np.float64), np.full(3, 1e-7))
     copies = {"v": VECTOR.reshape(3, 1)}
-    assert own(values=copies).has_another(value, bound, "float32")
+    assert own(values=copies).has_another(value, lambda: bound, "float32")
     follows = OwnNumbers({}, lambda _: None, copies, follows=True)
-    assert not follows.has_another(value, bound, "float32")
+    assert not follows.has_another(value, lambda: bound, "float32")
 
 
 def test_a_tensor_that_repeats_a_single_number_counts():
@@ -71,4 +71,4 @@ def test_a_tensor_that_repeats_a_single_number_counts():
     numbers = OwnNumbers({}, lambda _: None, repeated=lambda: found)
     for number, expected in ((0.25, True), (0.26, False)):
         bound = (np.array(number), np.array(0.0))
-        assert numbers.has_another(np.array(number), bound, "float32") == expected
+        assert numbers.has_another(np.array(number), lambda b=bound: b, "float32") == expected

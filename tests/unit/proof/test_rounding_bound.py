@@ -88,5 +88,13 @@ def test_a_first_element_follows_from_first_elements(t):
 @pytest.mark.parametrize(("off", "expected"), [(1.0, False), (3.0, True), (np.nan, True)])
 def test_a_first_number_is_off_beyond_what_may_fit(off, expected):
     first = np.array([2.0]), np.array([2.0**-23])
-    value = np.array([2.0 + off * 2.0**-23, 7.0])
-    assert is_off(value, first, "float32") == expected
+    assert is_off(2.0 + off * 2.0**-23, first, "float32") == expected
+
+
+def test_a_first_element_that_is_known_is_not_read(t):
+    def read():
+        raise AssertionError("the whole constant is read")
+
+    known = t.stored("digest", (2, 3), "float32", read, finite=True, first=np.ones(1, np.float32))
+    (value, error) = first_of(t.mul(known, t.number(3.0, "float32")), {})
+    assert (value.item(), error.item()) == (3.0, 0.0)
