@@ -12,7 +12,7 @@ from isomorph.core.last_node import leave
 from isomorph.oracle.arithmetic import arithmetic_of
 from isomorph.oracle.dtypes import numpy_dtype
 from isomorph.oracle.executor import Executor
-from isomorph.oracle.magnitudes import Magnitudes
+from isomorph.oracle.magnitudes import Magnitudes, asking
 from isomorph.oracle.peak_bytes import PeakBytes, run_key
 from isomorph.oracle.step import Body, K, Scope
 from isomorph.oracle.value import ABSENT, EvalValue, lifted
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from isomorph.oracle.plan import Planner
     from isomorph.oracle.session import Keep
     from isomorph.oracle.step import Step
+    from isomorph.oracle.stored_matrix import StoredMatrix
     from isomorph.oracle.weights import FoldedConstants
 
 
@@ -128,6 +129,7 @@ class Evaluator(Generic[K]):
             names.setdefault(graph.find(name), []).append(name)
         plan = graph.planner.plan(frozenset(given[0]), tuple(names))
         sizes = self._magnitudes.of_each(feeds, noises, accepted)
+        sized = asking(sizes, noises)
         folds = not (graph.folded.names & given[0].keys())
         draws = [
             _Draw(
@@ -142,10 +144,12 @@ class Evaluator(Generic[K]):
         ]
         with graph.reads_shared(between=len(draws)):
             for (_, step), finished in zip(plan.steps, plan.releases, strict=True):
-                if len(draws) > 1 and step.multiplies:
-                    _prepare_product(step, draws)
+                shared = len(draws) > 1 and step.multiplies
+                matrix = _prepare_product(step, draws, sized) if shared else None
                 for draw in draws:
                     draw.compute(step, finished)
+                if matrix is not None:
+                    matrix.release()
                 graph.release_reads()
         self._peaks.note(run_key(accepted[0], fetch), draws[0].peak_bytes)
         return [{name: draw.results[name] for name in fetch} for draw in draws]
@@ -225,15 +229,23 @@ class _Draw(Generic[K]):
         return found
 
 
-def _prepare_product(step: Step[K], draws: Sequence[_Draw[K]]) -> None:
-    """Multiply a large stored matrix with the operands of all draws in one pass over it."""
+def _prepare_product(
+    step: Step[K], draws: Sequence[_Draw[K]], sized: Sequence[int]
+) -> StoredMatrix | None:
+    """Multiply a large stored matrix with the operands of all draws in one pass over it.
+
+    The sizes of the products of the draws ``sized`` share another pass. Returns the matrix.
+    """
     found = []
     for draw in draws:
         inputs = [ABSENT if key == step.absent else draw.read(key) for key in step.inputs]
         found.append(step.factors(inputs))
     factors = [each for each in found if each is not None]
-    if len(factors) == len(draws) and all(each[1] is factors[0][1] for each in factors):
-        factors[0][1].prepare([operand for operand, _ in factors])
+    if len(factors) < len(draws) or any(each[1] is not factors[0][1] for each in factors):
+        return None
+    operands = [operand for operand, _ in factors]
+    factors[0][1].prepare(operands, [operands[place] for place in sized])
+    return factors[0][1]
 
 
 def _bytes_of(value: EvalValue) -> int:
