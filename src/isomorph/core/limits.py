@@ -126,7 +126,8 @@ SUBSTITUTIONS = Limit(
     of="substitutions are tried in one search for a wrong node",
     left_out="further places that may be wrong",
 )
-"""Beyond: the node that is named may not be the first wrong one, or none is named."""
+"""Beyond: of the others only those between results of the same operator and shape, as many again.
+The node that is named may not be the first wrong one, or none is named."""
 
 DISTANCE = Limit(
     most=16,
