@@ -107,7 +107,7 @@ def test_a_cache_that_is_returned_as_it_is_belongs_to_an_encoder():
     assert recognized_caches(found, {}) == ()
 
 
-def test_inputs_that_nothing_writes_to_are_told_from_those_without_their_output():
+def test_inputs_that_nothing_writes_to_are_distinguished_from_those_without_their_output():
     taken = [
         spec(name, TAKEN) for name in ("read", "begun", "joined", "attended", "returned", "lost")
     ]
