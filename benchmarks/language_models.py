@@ -25,6 +25,8 @@ from measuring.tables import table, write_json
 
 LAYERS, WORDS = 3, 2048
 """Of the model in which faults are planted."""
+BRIEF = 17
+"""Of so many faults, one is planted in a brief run."""
 EXPECTED = {"export": "equivalent", **dict.fromkeys(NARROW, "degraded")}
 
 
@@ -172,13 +174,14 @@ def _word(right: bool) -> str:  # noqa: FBT001
 
 
 def made(given: argparse.Namespace, folder: Path) -> Iterator[Files]:
-    """The models: whole for the conversions, cut for the faults."""
-    layers = given.layers or (2 if given.brief else None)
+    """The models: whole for the conversions, cut for the faults; in brief, one cut for both."""
+    layers = given.layers or (LAYERS if given.brief else None)
+    words = given.words or (WORDS if given.brief else None)
     if given.model is None:
         yield written_random(folder / "random")
         return
-    yield written(given.model, folder / f"layers_{layers}", layers=layers, words=given.words)
-    if not given.words:
+    yield written(given.model, folder / f"layers_{layers}", layers=layers, words=words)
+    if not words:
         yield written(given.model, folder / "cut", layers=given.layers or LAYERS, words=WORDS)
 
 
@@ -194,7 +197,7 @@ def main() -> None:
     parser.add_argument("--named", default="", help="only faults whose name contains this")
     parser.add_argument("--folder", type=Path, help="keep the models there for the next run")
     given = parser.parse_args()
-    tokens = given.tokens or (2 if given.brief else 64)
+    tokens = given.tokens or (1 if given.brief else 64)
     rows: list[Converted] = []
     found: list[Found] = []
     with tempfile.TemporaryDirectory() as scratch:
@@ -206,7 +209,7 @@ def main() -> None:
             show_converted(rows)
         if given.only != "conversions":
             chosen = [each for each in FAULTS if given.named in each.name]
-            for fault in chosen[::12] if given.brief else chosen:
+            for fault in chosen[::BRIEF] if given.brief else chosen:
                 print(f"… {fault.name}", flush=True)
                 found.append(planted(files[-1], fault, Path(scratch)))
             show_found(found)

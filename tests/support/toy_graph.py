@@ -21,6 +21,7 @@ OPS: dict[str, Callable[..., Any]] = {
     "third": lambda call, a: call.noise.rounded(np.asarray(a / np.asarray(3, a.dtype))),
     "scale": lambda call, a: np.asarray(a * call.attributes["factor"]),
     "product": lambda call, a, b: product(a, b, call.noise),
+    "turned": lambda call, a: a.T,
     "fail": lambda call, a: np.zeros(2) + np.zeros(3),
 }
 
@@ -84,6 +85,7 @@ class ToyGraph(NamedGraph):
                 attributes=attributes,
                 rule=(rules or {}).get(op),
                 disturbable=bool(attributes),
+                exact=op == "turned",
                 computed=self.computed,
             )
             for index, (op, inputs, output) in enumerate(steps)

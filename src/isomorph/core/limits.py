@@ -126,7 +126,7 @@ SUBSTITUTIONS = Limit(
     of="substitutions are tried in one search for a wrong node",
     left_out="further places that may be wrong",
 )
-"""Beyond: the node that is named may not be the first wrong one, or none is named."""
+"""Beyond: only those by the same operator, as many again. A later wrong node, or none, is named."""
 
 DISTANCE = Limit(
     most=16,

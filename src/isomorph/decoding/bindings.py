@@ -24,6 +24,7 @@ def bound_names(
     ordered = _paired(reference.caches, candidate.caches, stated)
     inputs = {one.input: other.input for one, other in ordered}
     outputs = {one.output: other.output for one, other in ordered}
+    inputs |= _in_order(reference.kept_caches, candidate.kept_caches, stated)
     inputs.setdefault(reference.tokens.name, candidate.tokens.name)
     outputs.setdefault(reference.logits, candidate.logits)
     return inputs, outputs
@@ -49,6 +50,19 @@ def _paired(
     if len(places) == len(candidate) and set(keys) == set(places):
         return [(pair, places[key]) for pair, key in zip(reference, keys, strict=True)]
     return list(zip(reference, candidate, strict=True))
+
+
+def _in_order(
+    reference: Sequence[str], candidate: Sequence[str], stated: Mapping[str, str]
+) -> dict[str, str]:
+    """Caches of an encoder: those of one name or that the user bound, and the others in order."""
+    known = {name: stated.get(name, name) for name in reference}
+    bound = {name: other for name, other in known.items() if other in candidate}
+    left = [name for name in reference if name not in bound]
+    right = [name for name in candidate if name not in bound.values()]
+    if len(left) != len(right):
+        return bound  # the check says which input is ambiguous
+    return bound | dict(zip(left, right, strict=True))
 
 
 def labeled(bindings: Sequence[Binding], made: Mapping[str, str]) -> tuple[Binding, ...]:

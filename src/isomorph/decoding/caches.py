@@ -7,7 +7,7 @@ is the input with new positions written to it), or from the order of what is lef
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -87,14 +87,61 @@ def length_axis(graph: Graph, taken: TensorSpec, returned: TensorSpec) -> int:
 def unpaired_inputs(graph: Graph, pairs: Sequence[CachePair]) -> list[str]:
     """Inputs that look like caches, and that no output was recognized for."""
     known = {pair.input for pair in pairs}
+    return [name for name in cache_inputs(graph) if name not in known]
+
+
+def cache_inputs(graph: Graph) -> list[str]:
+    """Inputs that look like caches."""
     return [
         spec.name
         for spec in graph.inputs
         if _may_be_cache(spec)
         and len(spec.shape or ()) >= _USUAL_RANK
-        and spec.name not in known
         and "mask" not in spec.name.lower()
     ]
+
+
+def only_read(graph: Graph, names: Iterable[str]) -> list[str]:
+    """Which of these inputs are read, and no node writes new positions to: they stay as they are.
+
+    A cache whose output was left out of a model is joined with new positions all the same.
+    """
+    readers: dict[str, list[Node]] = {}
+    for node in graph.nodes:
+        for name in dict.fromkeys(node.inputs):
+            readers.setdefault(name, []).append(node)
+    return [name for name in names if name in readers and not _is_written(graph, readers, name)]
+
+
+def _is_written(graph: Graph, readers: Mapping[str, Sequence[Node]], name: str) -> bool:
+    """Whether a node adds positions to an input, behind nodes that only rearrange it."""
+    layer = [name]
+    for _ in range(FOLLOWED_CACHE_NODES):
+        following = [(tensor, node) for tensor in layer for node in readers.get(tensor, ())]
+        passing = [
+            node
+            for tensor, node in following
+            if node.op in TRANSPARENT or _joins_nothing(graph, node, tensor)
+        ]
+        if any(_adds(node) for _, node in following if node not in passing):
+            return True
+        layer = [out for node in passing for out in node.outputs]
+        if not layer:
+            return False
+    return True  # what is not followed to its end may be written to
+
+
+def _joins_nothing(graph: Graph, node: Node, tensor: str) -> bool:
+    """Whether a node joins a tensor with empty ones only: how a cache begins in transformers."""
+    if node.op != "Concat":
+        return False
+    others = [graph.tensors.get(name) for name in node.inputs if name != tensor]
+    return all(spec is not None and 0 in (spec.shape or ()) for spec in others)
+
+
+def _adds(node: Node) -> bool:
+    """Whether a node writes to one of its inputs; an attention that returns no cache does not."""
+    return _writes(node) and ("attention" not in node.native_op.lower() or len(node.outputs) > 1)
 
 
 def refuse_unknown_names(stated: Mapping[str, str], *models: Model) -> None:

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.errors import UsageError, listed
 from isomorph.core.model import Model
-from isomorph.decoding.caches import constant_caches, recognized_caches, unpaired_inputs
+from isomorph.decoding.caches import (
+    cache_inputs,
+    constant_caches,
+    only_read,
+    recognized_caches,
+    unpaired_inputs,
+)
 from isomorph.inputs.generate import table_size
 
 if TYPE_CHECKING:
@@ -64,6 +70,16 @@ class DecoderSignature:
         shape = self.tokens.shape or ()
         return shape[0] if len(shape) > 1 else 1
 
+    @property
+    def kept_caches(self) -> list[str]:
+        """The inputs that are caches of an encoder: they stay the same at every step."""
+        known = {pair.input for pair in self.caches}
+        return [
+            name
+            for name in cache_inputs(self.graph)
+            if name not in known and self.roles[name] is Role.CONSTANT
+        ]
+
     def spec(self, name: str) -> TensorSpec:
         """What is declared of an input."""
         return next(spec for spec in self.graph.inputs if spec.name == name)
@@ -79,7 +95,7 @@ def decoder_signature(model: Model, role: str, stated: Mapping[str, str]) -> Dec
     caches = recognized_caches(model, stated)
     unpaired = unpaired_inputs(graph, caches)
     held = {pair.input for pair in caches}
-    held |= {*constant_caches(graph), *_caches_of_encoder(unpaired, caches)}
+    held |= {*constant_caches(graph), *_caches_of_encoder(graph, unpaired, caches)}
     missing = [name for name in unpaired if name not in held]
     if missing:
         raise UsageError(
@@ -119,9 +135,14 @@ def decoder_signature(model: Model, role: str, stated: Mapping[str, str]) -> Dec
     )
 
 
-def _caches_of_encoder(unpaired: Sequence[str], caches: Sequence[CachePair]) -> list[str]:
-    """Caches of an encoder, which a decoder takes and does not return."""
-    return [name for name in unpaired if caches and {"encoder", "cross"} & set(_words(name))]
+def _caches_of_encoder(
+    graph: Graph, unpaired: Sequence[str], caches: Sequence[CachePair]
+) -> list[str]:
+    """Caches of an encoder, which a decoder takes and does not return: by name or data flow."""
+    if not caches:
+        return []
+    named = [name for name in unpaired if {"encoder", "cross"} & set(_words(name))]
+    return [*named, *only_read(graph, [name for name in unpaired if name not in named])]
 
 
 def _words(name: str) -> list[str]:

@@ -69,6 +69,10 @@ def difference(wrong: Array, right: Array) -> ConstantDifference:
     factor = _factor(wrong, right)
     if factor is not None:
         return ConstantDifference(text=message("difference.factor", factor=factor))
+    offset = _offset(wrong, right)
+    if offset is not None:
+        key = "difference.too_large" if offset > 0 else "difference.too_small"
+        return ConstantDifference(text=message(key, by=abs(offset)))
     return ConstantDifference(text=_correlation(wrong, right))
 
 
@@ -118,6 +122,16 @@ def _factor(wrong: Array, right: Array) -> float | None:
         return None
     factor = float(np.dot(wrong.reshape(-1), right.reshape(-1))) / size
     return factor if factor and _all_close(wrong, factor * right) else None
+
+
+def _offset(wrong: Array, right: Array) -> float | None:
+    """The one number that was added to every value: weights that are stored as 1 + weight."""
+    if wrong.shape != right.shape or wrong.size < 2:
+        return None
+    offset = float(np.median(wrong - right))
+    # The sum was rounded beside the larger of its terms.
+    limits = ROUNDING * (np.abs(right) + abs(offset))
+    return offset if offset and np.all(np.abs(wrong - right - offset) <= limits) else None
 
 
 def _correlation(wrong: Array, right: Array) -> str:

@@ -19,7 +19,7 @@ def product(a: Array, b: Array | StoredMatrix, noise: NoiseSource) -> Array:
     y = np.asarray(_matmul(a, b))
 
     def magnitude() -> Array:
-        return np.asarray(_matmul(np.abs(a), _sizes(b)))
+        return _sizes(a, b)
 
     return noise.reduced(y, magnitude, a.shape[-1], _exact(a, b) if noise.active else None)
 
@@ -56,7 +56,7 @@ def gemm(call: Call, a: Array, b: Array | StoredMatrix, c: Array | None = None) 
         y += added
 
     def magnitude() -> Array:
-        total = abs(alpha) * _matmul(np.abs(left), _sizes(right))
+        total = abs(alpha) * _sizes(left, right)
         return np.asarray(total if added is None else total + np.abs(added))
 
     return call.noise.reduced(y, magnitude, left.shape[1])
@@ -97,8 +97,11 @@ def summed_length(equation: str, operands: tuple[Array, ...]) -> int:
     return length
 
 
-def _sizes(b: Array | StoredMatrix) -> Array | StoredMatrix:
-    return b.sizes() if isinstance(b, StoredMatrix) else np.abs(b)
+def _sizes(a: Array, b: Array | StoredMatrix) -> Array:
+    """The sizes of the terms that ``a @ b`` adds."""
+    if isinstance(b, StoredMatrix):
+        return b.product_sizes(a)
+    return np.asarray(_matmul(np.abs(a), np.abs(b)))
 
 
 def _matmul(a: Array, b: Array | StoredMatrix) -> Array:

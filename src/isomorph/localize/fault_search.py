@@ -7,6 +7,7 @@ tensors correspond therefore costs a trial, and does not change the verdict.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +25,12 @@ from isomorph.localize.fault import Fault, likeliest_node, placed_value, repeate
 from isomorph.localize.lost_fusion import activation_follows, only_rectified, rectified_tensors
 from isomorph.localize.shape_tensors import extra_size_tensors
 from isomorph.localize.substitution import Substitution, unreshaped
-from isomorph.localize.substitution_order import by_turns, of_right_tensors
+from isomorph.localize.substitution_order import (
+    LimitedTrials,
+    by_turns,
+    of_right_tensors,
+    unmatched_after,
+)
 from isomorph.localize.wrong_position import PASSES_ON, passes_on
 from isomorph.match.axis_layout import arrangements
 from isomorph.match.value_match import rearrangements
@@ -103,18 +109,14 @@ class Search:
 
     def _first_fault(self, *, everywhere: bool) -> Fault | None:
         wrong = self.unmatched() if everywhere else [cand for _, cand in self.wrong_outputs()]
-        tried, fallback = 0, None
+        trials, fallback = LimitedTrials(self), None
         region = self._region(wrong)
         entries = self._entries(region)
         of_wrong = self._of_wrong(entries, region)
         of_right = of_right_tensors(self, entries, wrong)
         for layer in of_wrong if everywhere else by_turns(of_right, of_wrong):
             best: tuple[int, Substitution] | None = None
-            for proposal in layer:
-                tried += 1
-                if tried > SUBSTITUTIONS.most:
-                    SUBSTITUTIONS.reached()
-                    break
+            for proposal in trials.of(layer):
                 restored = self._restored(proposal, everywhere=everywhere)
                 if restored and (best is None or restored > best[0]):
                     best = restored, proposal
@@ -178,7 +180,7 @@ class Search:
         """Yield results of the same operator in the reference with another element count."""
         value, maker = self.values[tensor], self.candidate.topology.maker[tensor]
         bound = [ref for ref, cand in self.outputs if cand == tensor]
-        for name in bound or self.frontier():
+        for name in bound or self.frontier:
             other, ref = self.reference.values[name], self.reference.topology.maker.get(name)
             if bound and self.matcher.same_axes and other.shape != value.shape:
                 yield unreshaped(self.reference, tensor, name)
@@ -213,7 +215,7 @@ class Search:
         value = self.values[tensor]
         bound = [ref for ref, cand in self.outputs if cand == tensor]
         maker = self.candidate.topology.maker[tensor]
-        unmatched = bound or self.fitting(self.frontier(), value)
+        unmatched = bound or self.fitting(self.frontier, value)
         unmatched.sort(key=lambda name: self._mismatch(name, maker, value))
         permuted = set(self.matcher.of(tensor, value))
         makers = self.reference.topology.maker
@@ -247,25 +249,11 @@ class Search:
         sources = {source for maker in makers for source in topology.sources(maker)} & edge
         return [pair[0] for name in sources if (pair := self.pairs.get(name)) is not None]
 
-    def frontier(self) -> list[str]:
-        """Return unmatched tensors of the reference within a few nodes after matched ones."""
-        topology = self.reference.topology
+    @cached_property
+    def frontier(self) -> tuple[str, ...]:
+        """The unmatched tensors of the reference within a few nodes after matched ones."""
         known = self.seen | {spec.name for spec in self.reference.graph.inputs}
-        distance: dict[str, int] = {}
-        for node in self.reference.graph.nodes:
-            sources = topology.sources(node)
-            if not sources:
-                continue
-            last = DISTANCE.most
-            far = max(0 if name in known else distance.get(name, last) for name in sources)
-            fresh = [name for name in node.outputs if name not in known]
-            if fresh and far >= last:
-                DISTANCE.reached()
-            for name in fresh if far < last else ():
-                # Values that are no numbers (a list of tensors) do not count as a step.
-                distance[name] = far + (name in self.reference.values)
-        there = [name for name in distance if name in self.reference.values]
-        return sorted(there, key=lambda name: distance[name])
+        return tuple(unmatched_after(self.reference, known))
 
     def _mismatch(self, name: str, maker: Node, value: Array) -> tuple[bool, bool]:
         other = self.reference.topology.maker.get(name)

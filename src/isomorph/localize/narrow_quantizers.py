@@ -91,7 +91,7 @@ def _counterpart(search: Search, tensor: str) -> Substitution | None:
     if value.dtype.kind != "f":
         return None
     # A quantizer passes on what goes in: then the counterpart is matched already.
-    near = [*search.matched_sources(tensor), *search.frontier()]
+    near = [*search.matched_sources(tensor), *search.frontier]
     for name in dict.fromkeys(search.fitting(near, value)):
         for moved in rearrangements(search.reference.values[name], value.shape):
             found = Substitution(tensor=tensor, counterpart=name, moved=moved, permuted=False)

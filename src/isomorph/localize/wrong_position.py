@@ -206,11 +206,16 @@ def _passed_otherwise(search: Search, names: Sequence[str]) -> Iterator[Substitu
 
 
 def _done(search: Search, tensor: str, ref: str) -> bool:
-    """Whether the candidate computes just before or behind a tensor as the reference before it."""
-    topology = search.candidate.topology
-    before = _computed_by(search.reference.topology, ref)
-    near = {node.op for node in topology.readers.get(tensor, ())}
-    return bool(before & (near | _computed_by(topology, tensor)))
+    """Whether the candidate computes just before or behind a tensor as the reference before it.
+
+    What the reference computes to get the values of the tensor itself is not that.
+    """
+    topology, reference = search.candidate.topology, search.reference.topology
+    before = _computed_by(reference, ref)
+    behind = {node.op for node in topology.readers.get(tensor, ())}
+    equal = search.matcher.pairs(tensor, search.values[tensor])
+    so_far = {op for name, _ in equal for op in _computed_by(reference, name)}
+    return bool(before & (behind | (_computed_by(topology, tensor) - so_far)))
 
 
 def _computed_by(topology: Topology, tensor: str) -> set[str]:
@@ -241,7 +246,7 @@ def _doubled(search: Search, names: Sequence[str]) -> Iterator[Substitution]:
             continue
         sources = [search.pairs.get(name) for name in search.candidate.topology.sources(maker)]
         read = {each[0] for each in sources if each is not None}
-        for ref in search.frontier():
+        for ref in search.frontier:
             other = search.reference.topology.maker.get(ref)
             shape = search.values[tensor].shape
             if other is not None and (

@@ -11,19 +11,19 @@ import numpy as np
 from isomorph.core.last_node import leave
 from isomorph.oracle.arithmetic import arithmetic_of
 from isomorph.oracle.dtypes import numpy_dtype
-from isomorph.oracle.executor import Executor
-from isomorph.oracle.magnitudes import Magnitudes
+from isomorph.oracle.executor import Executor, Unchanged
+from isomorph.oracle.magnitudes import Magnitudes, asking
 from isomorph.oracle.peak_bytes import PeakBytes, run_key
 from isomorph.oracle.step import Body, K, Scope
 from isomorph.oracle.value import ABSENT, EvalValue, lifted
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Noise
-    from isomorph.oracle.arithmetic import Arithmetic
     from isomorph.oracle.noise import Array
     from isomorph.oracle.plan import Planner
     from isomorph.oracle.session import Keep
     from isomorph.oracle.step import Step
+    from isomorph.oracle.stored_matrix import StoredMatrix
     from isomorph.oracle.weights import FoldedConstants
 
 
@@ -128,11 +128,16 @@ class Evaluator(Generic[K]):
             names.setdefault(graph.find(name), []).append(name)
         plan = graph.planner.plan(frozenset(given[0]), tuple(names))
         sizes = self._magnitudes.of_each(feeds, noises, accepted)
+        sized = asking(sizes, noises)
         folds = not (graph.folded.names & given[0].keys())
+        unchanged: Unchanged = {}
         draws = [
             _Draw(
                 graph,
-                arithmetic_of(noise, magnitudes),
+                Executor(
+                    arithmetic_of(noise, magnitudes),
+                    unchanged if len(feeds) > 1 and _keeps_constants(noise) else None,
+                ),
                 values={key: graph.fed(key, value, noise) for key, value in own.items()},
                 names=names,
                 keep=keep,
@@ -142,11 +147,14 @@ class Evaluator(Generic[K]):
         ]
         with graph.reads_shared(between=len(draws)):
             for (_, step), finished in zip(plan.steps, plan.releases, strict=True):
-                if len(draws) > 1 and step.multiplies:
-                    _prepare_product(step, draws)
+                shared = len(draws) > 1 and step.multiplies
+                matrix = _prepare_product(step, draws, sized) if shared else None
                 for draw in draws:
                     draw.compute(step, finished)
+                if matrix is not None:
+                    matrix.release()
                 graph.release_reads()
+                unchanged.clear()
         self._peaks.note(run_key(accepted[0], fetch), draws[0].peak_bytes)
         return [{name: draw.results[name] for name in fetch} for draw in draws]
 
@@ -166,7 +174,7 @@ class _Draw(Generic[K]):
     def __init__(
         self,
         graph: MainGraph[K],
-        arithmetic: Arithmetic,
+        executor: Executor,
         *,
         values: dict[K, EvalValue],
         names: Mapping[K, Sequence[str]],
@@ -175,7 +183,7 @@ class _Draw(Generic[K]):
     ) -> None:
         self._graph, self._values, self._given = graph, values, frozenset(values)
         self._names, self._keep, self._folds = names, keep, folds
-        self._executor = Executor(arithmetic)
+        self._executor = executor
         self.results: dict[str, Any] = {}
         self._bytes = self.peak_bytes = sum(map(_bytes_of, values.values()))
         for key in names:
@@ -225,19 +233,36 @@ class _Draw(Generic[K]):
         return found
 
 
-def _prepare_product(step: Step[K], draws: Sequence[_Draw[K]]) -> None:
-    """Multiply a large stored matrix with the operands of all draws in one pass over it."""
+def _prepare_product(
+    step: Step[K], draws: Sequence[_Draw[K]], sized: Sequence[int]
+) -> StoredMatrix | None:
+    """Multiply a large stored matrix with the operands of all draws in one pass over it.
+
+    The sizes of the products of the draws ``sized`` share another pass. Returns the matrix.
+    """
     found = []
     for draw in draws:
         inputs = [ABSENT if key == step.absent else draw.read(key) for key in step.inputs]
         found.append(step.factors(inputs))
     factors = [each for each in found if each is not None]
-    if len(factors) == len(draws) and all(each[1] is factors[0][1] for each in factors):
-        factors[0][1].prepare([operand for operand, _ in factors])
+    if len(factors) < len(draws) or any(each[1] is not factors[0][1] for each in factors):
+        return None
+    operands = [operand for operand, _ in factors]
+    factors[0][1].prepare(operands, [operands[place] for place in sized])
+    return factors[0][1]
+
+
+def _keeps_constants(noise: Noise | None) -> bool:
+    """Whether what nodes make of constants without rounding is the same in every such draw."""
+    return noise is None or not (noise.quantizers or noise.attributes or noise.run_dtype)
 
 
 def _bytes_of(value: EvalValue) -> int:
-    return int(getattr(value.data, "nbytes", 0))
+    """The bytes that a value holds by itself: a transposed weight is a view of the stored one."""
+    data = value.data
+    if value.constant and isinstance(data, np.ndarray) and not data.flags.owndata:
+        return 0
+    return int(getattr(data, "nbytes", 0))
 
 
 def own_constant(array: Array, dtype: str) -> EvalValue | None:

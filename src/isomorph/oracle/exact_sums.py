@@ -61,7 +61,7 @@ def at_most_one(x: Array, axis: int | tuple[int, ...] | None, *, keep: bool = Tr
 
 def _places(x: Array) -> int | None:
     """Binary places behind the point that hold all of these numbers; None where that takes many."""
-    flat = x.reshape(-1)
+    flat = x.ravel(order="K")  # no copy of a matrix that is stored transposed
     with np.errstate(over="ignore", invalid="ignore"):
         for numbers in (flat[:: max(1, flat.size // _FEW)], flat):
             found = next((k for k in _GRIDS if _whole(numbers, k)), None)

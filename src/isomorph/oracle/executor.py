@@ -21,16 +21,23 @@ from isomorph.oracle.value import ABSENT, DEAD, EvalValue, stored
 if TYPE_CHECKING:
     from isomorph.oracle.arithmetic import Arithmetic
 
+Unchanged = dict[int, tuple[list[EvalValue], list[EvalValue]]]
+"""Constants that a step read last, and what it made of them."""
+
 
 class Executor:
-    """One evaluation. ``states`` are the values that nodes keep within it, such as variables."""
+    """One evaluation. ``states`` are the values that nodes keep within it, such as variables.
 
-    def __init__(self, arithmetic: Arithmetic) -> None:
+    ``shared`` has what nodes of several evaluations make of the same constants, without rounding.
+    """
+
+    def __init__(self, arithmetic: Arithmetic, shared: Unchanged | None = None) -> None:
         self.arithmetic = arithmetic
         self.states: dict[Any, EvalValue] = {}
         self._moved: dict[str, tuple[EvalValue, EvalValue]] = {}
         self._releases: dict[int, tuple[tuple[Any, ...], ...]] = {}
-        self._unchanged: dict[int, tuple[list[EvalValue], list[EvalValue]]] = {}
+        self._shares = shared is not None
+        self._unchanged: Unchanged = {} if shared is None else shared
 
     def body(
         self,
@@ -87,8 +94,8 @@ class Executor:
         fixed = not step.random and all(value.constant for value in inputs)
         try:
             with np.errstate(all="ignore"):
-                if fixed and step.exact and scope.rounds:
-                    return self._in_every_round(step, inputs, scope)
+                if fixed and step.exact and (scope.rounds or self._shares):
+                    return self._once(step, inputs, scope)
                 if fixed or step.shape_only:
                     return self._among_constants(step, inputs, scope)
                 return self._on_data(step, inputs, scope)
@@ -118,12 +125,10 @@ class Executor:
                 value.table = table
         return values
 
-    def _in_every_round(
-        self, step: Step[Any], inputs: list[EvalValue], scope: Scope
-    ) -> list[EvalValue]:
+    def _once(self, step: Step[Any], inputs: list[EvalValue], scope: Scope) -> list[EvalValue]:
         """What a step that rounds nothing makes of constants; computed anew only for other ones.
 
-        A loop slices and transposes its weights in every round.
+        A loop slices and transposes its weights in every round, and so do draws side by side.
         """
         kept = self._unchanged.get(id(step))
         if kept is not None and all(map(is_, kept[0], inputs)):

@@ -60,6 +60,15 @@ class Magnitudes:
         self._kept, self._digest = KeptSizes(), b""
 
 
+def asking(kept: Sequence[KeptSizes], noises: Sequence[object]) -> list[int]:
+    """The places of runs with noise that are the first to use their sizes: those compute them."""
+    first: dict[int, int] = {}
+    for place, (own, noise) in enumerate(zip(kept, noises, strict=True)):
+        if noise is not None:
+            first.setdefault(id(own), place)
+    return list(first.values())
+
+
 def digest_of(feeds: Mapping[str, Any]) -> bytes:
     """Equal for equal names, types, shapes and numbers."""
     digest = hashlib.blake2b(digest_size=16)

@@ -180,8 +180,13 @@ class Sizes:
         self._lost = True
 
     def _unseen(self) -> Array | None:
-        """Where the elements are that the first draw shows to be within the noise."""
+        """Where the elements are that the first draw shows to be within the noise.
+
+        Without any draw, that is what float64 rounds beside the numbers of a mask.
+        """
         self._limit = self._all.rms + FLOAT64_ORDER * self._mark.rms
+        if not self._all.draws and self._limit < _HIDES_ONE:
+            return None
         size = self._value.size
         flat = self._value.reshape(-1)
         parts = (flat[at : at + PIECE] for at in range(0, size, PIECE))
@@ -193,6 +198,8 @@ class Sizes:
         """What became of the tensor; anything, unless each of so many draws returned it."""
         if self._lost or self._all.draws != draws:
             return Moved(mark=self._mark, rms=np.inf, peak=np.inf)
+        if not draws:
+            self._small = self._unseen()
         unseen = None if self._small is None else (self._limit, self._few.rms, self._few.peak)
         return Moved(mark=self._mark, rms=self._all.rms, peak=self._all.peak, unseen=unseen)
 

@@ -49,6 +49,7 @@ class StoredMatrix:
         self.shape: tuple[int, int] = stored.shape
         self._absolute = absolute
         self._prepared: list[tuple[Array, Array]] = []
+        self._shared: SharedSizes | None = None
         self._turned: StoredMatrix | None = None
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Array:  # noqa: ANN401
@@ -76,9 +77,18 @@ class StoredMatrix:
             for operand, own, end in zip(operands, rows, ends, strict=True)
         ]
 
-    def prepare(self, operands: Sequence[Array]) -> None:
-        """Compute the products with all of these at once; ``product`` then returns each once."""
+    def prepare(self, operands: Sequence[Array], sized: Sequence[Array] = ()) -> None:
+        """Compute the products with all of these at once; ``product`` then returns each once.
+
+        The sizes of the products with those ``sized`` are computed at once as well, as soon as
+        ``product_sizes`` is asked for one of them.
+        """
         self._prepared = list(zip(operands, self.products(operands), strict=True))
+        self._shared = SharedSizes(self, sized)
+
+    def release(self) -> None:
+        """Release what was prepared."""
+        self._prepared, self._shared = [], None
 
     def multiplies(self, a: Any) -> bool:  # noqa: ANN401
         """Whether ``a @ self`` is a product that it computes."""
@@ -93,6 +103,11 @@ class StoredMatrix:
                 del self._prepared[place]
                 return found
         return self._multiplied(_rows(a)).reshape(*a.shape[:-1], self.shape[1])
+
+    def product_sizes(self, a: Array) -> Array:
+        """The sizes of the terms that ``a @ self`` adds."""
+        shared = None if self._shared is None else self._shared.of(a)
+        return self.sizes().product(np.abs(a)) if shared is None else shared
 
     def _multiplied(self, rows: Array) -> Array:
         if not self._absolute:
@@ -125,6 +140,26 @@ class StoredMatrix:
                 if self._absolute:
                     np.abs(flat, out=flat)
                 np.matmul(rows, block, out=found[:, columns])
+
+
+class SharedSizes:
+    """The sizes of the products of several operands with one matrix, computed in one pass over it.
+
+    They are computed when the first of them is asked for: most draws know theirs from before.
+    """
+
+    def __init__(self, matrix: StoredMatrix, operands: Sequence[Array]) -> None:
+        self._matrix, self._operands = matrix, operands
+        self._found: list[Array] | None = None
+
+    def of(self, operand: Array) -> Array | None:
+        """Those of the product with this operand; None where it is none of them."""
+        place = next((at for at, own in enumerate(self._operands) if own is operand), None)
+        if place is None:
+            return None
+        if self._found is None:
+            self._found = self._matrix.sizes().products([np.abs(own) for own in self._operands])
+        return self._found[place]
 
 
 def is_large_matrix(value: Any) -> bool:  # noqa: ANN401

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from described_decoders import model, spec, words
+from described_decoders import model, node, spec, words
 from isomorph.core.errors import UsageError
 from isomorph.core.report import Binding, BoundBy
 from isomorph.decoding.bindings import bound_names, labeled
@@ -64,3 +64,32 @@ def test_what_follows_from_roles_is_not_called_stated():
     assert labeled([stated, same], {"a": "b"}) == (replace(stated, how=BoundBy.DECODING), same)
     assert labeled([same], {"a": "a"}) == (replace(same, how=BoundBy.NAME),)
     assert labeled([stated], {}) == (stated,)
+
+
+def with_encoder(*names):
+    """A decoder with one cache of its own, which it returns, and these, which it only reads."""
+    cache = ("batch", 2, "past", 8)
+    reads = [node("MatMul", ["query", name], f"scores of {name}") for name in names]
+    made = model(
+        [
+            spec("input_ids", ("batch", "tokens"), "int64"),
+            spec("past_0", cache),
+            *(spec(name, ("batch", 2, "source", 8)) for name in names),
+        ],
+        [spec("logits", ("batch", "tokens", 61)), spec("present_0", ("batch", 2, "total", 8))],
+        [GATHER, *reads],
+        constants=CONSTANTS,
+    )
+    return decoder_signature(made, "reference", {})
+
+
+def test_caches_of_an_encoder_are_bound_by_name_or_in_order():
+    unnamed, named = with_encoder("past_1", "past_2"), with_encoder("encoder.k", "encoder.v")
+    inputs, _ = bound_names(unnamed, named, {})
+    assert (inputs["past_1"], inputs["past_2"]) == ("encoder.k", "encoder.v")
+    inputs, _ = bound_names(unnamed, named, {"past_1": "encoder.v"})
+    assert (inputs["past_1"], inputs["past_2"]) == ("encoder.v", "encoder.k")
+    inputs, _ = bound_names(unnamed, with_encoder("past_2", "past_1"), {})
+    assert (inputs["past_1"], inputs["past_2"]) == ("past_1", "past_2")
+    inputs, _ = bound_names(unnamed, with_encoder("encoder.k"), {})
+    assert "past_1" not in inputs

@@ -1,5 +1,7 @@
 """Pairs of inputs and outputs that are one cache: by name, data flow, order, or as stated."""
 
+from dataclasses import replace
+
 import pytest
 
 from described_decoders import model, node, spec
@@ -8,6 +10,7 @@ from isomorph.core.errors import UsageError
 from isomorph.core.model import Node, OutputOrder
 from isomorph.decoding.caches import (
     constant_caches,
+    only_read,
     recognized_caches,
     refuse_unknown_names,
     unpaired_inputs,
@@ -102,6 +105,27 @@ def test_a_cache_that_is_returned_as_it_is_belongs_to_an_encoder():
     found = pairs(("past.encoder", "present.encoder"), nodes=nodes)
     assert constant_caches(found.graph) == ["past.encoder"]
     assert recognized_caches(found, {}) == ()
+
+
+def test_inputs_that_nothing_writes_to_are_distinguished_from_those_without_their_output():
+    taken = [
+        spec(name, TAKEN) for name in ("read", "begun", "joined", "attended", "returned", "lost")
+    ]
+    nodes = [
+        node("Transpose", ["read"], "turned"),
+        node("MatMul", ["query", "turned"], "scores"),
+        node("Concat", ["nothing", "begun"], "whole", axis=2),
+        node("MatMul", ["query", "whole"], "more scores"),
+        node("Transpose", ["joined"], "other way"),
+        node("Concat", ["other way", "new"], "longer", axis=2),
+        node("Attention", ["query", "attended", "attended"], "context"),
+        Node(name="with cache", op="Attention", native_op="Attention",
+             inputs=("query", "new", "new", "returned"), outputs=("out", "kept")),
+    ]  # fmt: skip
+    graph = model(taken, [], nodes).graph
+    graph = replace(graph, tensors={**graph.tensors, "nothing": spec("nothing", (0,))})
+    names = [each.name for each in taken]
+    assert only_read(graph, names) == ["read", "begun", "attended"]
 
 
 def test_an_output_that_joins_two_caches_is_neither_of_them_by_data_flow():

@@ -25,6 +25,8 @@ def corrupted():
         (RIGHT * 0, "all zeros", "weight"),
         (-RIGHT, "multiplied by -1", "weight"),
         (RIGHT * 1.5, "multiplied by 1.5", "weight"),
+        ((RIGHT - 1).astype(np.float32), "each of its values is 1 too small", "weight"),
+        (RIGHT + 0.25, "each of its values is 0.25 too large", "weight"),
         (np.random.default_rng(5).normal(size=(6, 6)), "the values are unrelated", "weight"),
     ],
 )
@@ -62,7 +64,8 @@ def test_digits_that_were_dropped_are_known_from_rounded_ones():
 
 
 def test_few_values_suffice_to_recognize_an_older_state():
-    text = difference(RIGHT + 0.01, RIGHT).text
+    moved = RIGHT + 0.01 * np.random.default_rng(3).normal(size=RIGHT.shape)
+    text = difference(moved, RIGHT).text
     assert "as from another checkpoint" in text
 
 

@@ -8,7 +8,7 @@ import pytest
 from chains import graph, node
 from faulty_graphs import OUTPUTS, chain, matched
 from isomorph.core.limits import SUBSTITUTIONS, noted_limits
-from isomorph.localize import fault_search
+from isomorph.localize import substitution_order
 from isomorph.localize.fault_search import Search
 
 
@@ -118,7 +118,7 @@ def test_an_inserted_operator_is_the_fault():
 
 
 def test_without_any_substitution_left_the_limit_is_noted(monkeypatch):
-    monkeypatch.setattr(fault_search, "SUBSTITUTIONS", replace(SUBSTITUTIONS, most=0))
+    monkeypatch.setattr(substitution_order, "SUBSTITUTIONS", replace(SUBSTITUTIONS, most=0))
     search = Search(matched(chain("l"), chain("r", b="Add")), OUTPUTS, {})
     with noted_limits() as hit:
         assert search.next_fault() is None

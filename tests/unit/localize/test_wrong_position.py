@@ -33,6 +33,7 @@ W = {
     "mean": drawn(6),
     "nothing": np.zeros(6, np.float32),
     "early": np.arange(4) < 1,
+    "late": np.arange(4) > 2,
     "scale": drawn(6) + 3,
 }
 X, M = drawn(3, 4, 6), np.arange(4) < np.array([[4], [2], [3]])
@@ -71,11 +72,18 @@ DECIDED = """
 HIDDEN = """
  [not] n = Not (m) [some] o = Or (n, early) [wide] e = Unsqueeze (o, first2) [sin] s = Sin (x)
  [pick] y = Where (e, far, s) """
+HIDDEN_TWICE = HIDDEN.replace(
+    "[wide] e = Unsqueeze (o,", "[also] l = Or (o, late) [wide] e = Unsqueeze (l,"
+)
 
 FAULTS = {
     "before it is passed on": (
         HIDDEN, HIDDEN.replace("[some] o = Or (n, early)", "").replace("(o,", "(n,"), "wide",
         "missing_op",
+    ),
+    "the second time by one operator": (
+        HIDDEN_TWICE, HIDDEN_TWICE.replace("[also] l = Or (o, late)", "").replace("(l,", "(o,"),
+        "wide", "missing_op",
     ),
     "decided": (DECIDED, DECIDED.replace("none", "single"), "more", "attribute"),
     "operator": (JOINED, JOINED.replace("= Sin (x)", "= Cos (x)"), "sin", "missing_op"),

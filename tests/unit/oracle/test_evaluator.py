@@ -8,6 +8,7 @@ from isomorph.core.trace import Environment, Noise, RunRequest
 from isomorph.oracle import stored_matrix, weights
 from isomorph.oracle.control_flow import as_data, chosen, truth, while_loop
 from isomorph.oracle.evaluator import Evaluator, own_constant
+from isomorph.oracle.peak_bytes import run_key
 from isomorph.oracle.session import OracleSession
 from isomorph.oracle.stored_matrix import StoredMatrix
 from isomorph.oracle.value import DEAD, EvalValue
@@ -179,11 +180,36 @@ def test_runs_of_other_numbers_and_sizes_share_the_pass_over_a_weight(monkeypatc
     session = OracleSession(oracle, Environment(runtime="toy"))
     requests = [RunRequest(feeds=feeds, fetch=["a", "y"], noise=noise) for feeds, noise in given]
     together = session.run_many(requests)
-    # The sizes of the sums, by which they are disturbed, are those of each input.
-    assert passes == [12, 2, 4], "two, four, two and four rows"
+    # The sizes of the sums, by which the two draws are disturbed, share a second pass.
+    assert passes == [12, 6], "two, four, two and four rows"
     for one, other in zip(alone, together, strict=True):
         for name in ("a", "y"):
             np.testing.assert_allclose(one[name], other[name], rtol=1e-14)
+
+
+def test_a_weight_that_is_rearranged_first_is_shared_by_draws_and_counts_for_none(monkeypatch):
+    monkeypatch.setattr(stored_matrix, "LARGE", 1)
+    monkeypatch.setattr(weights, "LIFTED_WEIGHT_BYTES", 1)
+    passes, plain = [], StoredMatrix._multiplied
+
+    def counted(self, rows):
+        passes.append(len(rows))
+        return plain(self, rows)
+
+    monkeypatch.setattr(StoredMatrix, "_multiplied", counted)
+    stored = {"w": np.random.default_rng(0).normal(size=(4, 3))}
+    oracle, graph = evaluator([("turned", ["w"], "t"), ("product", ["x", "t"], "y")], stored)
+    noises = [Noise(seed=seed, rounding=True) for seed in range(3)]
+    alone = [oracle.run(ROWS, ["y"], noise) for noise in noises]
+    assert oracle._peaks.runs_at_once(run_key(ROWS, ["y"])) > 100_000, "rows and their products"
+    passes.clear()
+    graph.computed.clear()
+    session = OracleSession(oracle, Environment(runtime="toy"))
+    together = session.run_many([RunRequest(feeds=ROWS, fetch=["y"], noise=n) for n in noises])
+    assert graph.computed.count("turned:0") == 1
+    assert passes == [6]
+    for one, other in zip(alone, together, strict=True):
+        np.testing.assert_allclose(one["y"], other["y"], rtol=1e-14)
 
 
 def test_requests_that_share_no_numbers_are_computed_one_by_one(monkeypatch):

@@ -57,6 +57,13 @@ def test_the_noise_of_scores_is_reported_beside_that_of_a_mask():
     assert peak == pytest.approx(1e-7, rel=1e-3)
 
 
+def test_scores_beside_a_mask_are_compared_by_themselves_without_any_draw():
+    masked = np.array([np.finfo(np.float32).min] * 6 + [1.0, 2.0, 3.0, 4.0])
+    limit, rms, peak = _statistics(masked, []).unseen
+    assert (limit > 4.0, rms, peak) == (True, 0.0, 0.0)
+    assert _statistics(np.array([0.0, 0.0, 0.0, 5.0]), []).unseen is None, "zeros are seen"
+
+
 class Session:
     """Two tensors, moved by noise."""
 

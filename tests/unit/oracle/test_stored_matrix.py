@@ -109,6 +109,29 @@ def test_draws_that_share_an_operand_have_a_product_each():
     assert not np.shares_memory(first, second)
 
 
+def test_sizes_of_several_products_are_computed_in_one_pass_when_one_is_asked_for(monkeypatch):
+    matrix, a = StoredMatrix(STORED["by rows"]), drawn(2, 70, dtype=np.float64)
+    other = drawn(2, 3, 70, dtype=np.float64)
+    alone = [matrix.product_sizes(each) for each in (a, other)]
+    passes, plain = [], StoredMatrix._multiplied
+
+    def counted(self, rows):
+        passes.append(len(rows))
+        return plain(self, rows)
+
+    monkeypatch.setattr(StoredMatrix, "_multiplied", counted)
+    matrix.prepare([a, other], [a, other])
+    assert passes == [8]
+    for operand, one in zip((a, other), alone, strict=True):
+        np.testing.assert_allclose(matrix.product_sizes(operand), one, rtol=1e-6)
+    assert passes == [8, 8]
+    np.testing.assert_allclose(matrix.product_sizes(a.copy()), alone[0], rtol=1e-6)
+    assert passes == [8, 8, 2], "equal numbers are another operand"
+    matrix.release()
+    matrix.product_sizes(a)
+    assert passes == [8, 8, 2, 2]
+
+
 def test_it_multiplies_rows_of_float64_of_its_height():
     matrix = StoredMatrix(STORED["by rows"])
     assert matrix.multiplies(np.ones((2, 70)))

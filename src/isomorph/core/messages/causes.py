@@ -200,6 +200,8 @@ CAUSES: Mapping[str, str] = {
     "difference.truncated": "its values were cut off to {dtype}, not rounded",
     "difference.some": "{count} of {size} values differ",
     "difference.factor": "its values are multiplied by {factor:.6g}",
+    "difference.too_large": "each of its values is {by:.6g} too large",
+    "difference.too_small": "each of its values is {by:.6g} too small",
     "difference.swapped": "channels {one} and {other} along axis {axis} are swapped",
     "difference.channels": "{count} of {size} channels along axis {axis} are in another order",
     "difference.order": "the same values in another order",

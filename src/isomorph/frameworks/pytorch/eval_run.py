@@ -40,6 +40,7 @@ from isomorph.oracle.noise import UNIT_ROUNDOFF, generator, unit_roundoff
 from isomorph.oracle.plan import Planner
 from isomorph.oracle.rounded_constants import move_by_rounding, narrowing_shifts
 from isomorph.oracle.rounding_rules import dtype_in_run
+from isomorph.oracle.stored_matrix import SharedSizes
 from isomorph.oracle.tied_noise import rounding_of
 
 if TYPE_CHECKING:
@@ -57,6 +58,15 @@ class Factors(NamedTuple):
     rows: Array
     matrix: StoredMatrix
     added: Any
+
+
+class Prepared(NamedTuple):
+    """The product of a run, which was computed with those of other runs."""
+
+    rows: Array
+    product: Array
+    sizes: SharedSizes
+    """Of the runs that compute them."""
 
 
 class OracleRun:
@@ -80,7 +90,7 @@ class OracleRun:
         self.entries = 0
         self.data: frozenset[int] = frozenset()
         """The steps that depend on what is fed, or on a constant that this run disturbs."""
-        self._product: Array | None = None
+        self._prepared: Prepared | None = None
 
     def disturb_constants(self, reads: frozenset[str]) -> frozenset[str]:
         """Which of the constants that are read this run disturbs; each is when it is used.
@@ -258,9 +268,8 @@ class OracleRun:
         self, factors: Factors, site: tuple[str, int], out: torch.dtype | None
     ) -> torch.Tensor:
         rows, matrix, added = factors
-        found = matrix.product(rows) if self._product is None else self._product
-        self._product = None
-        result = torch.from_numpy(found)
+        prepared, self._prepared = self._prepared, None
+        result = torch.from_numpy(matrix.product(rows) if prepared is None else prepared.product)
         if added is not None:
             result = result + added
         self.weights.release_stored(matrix.stored)
@@ -268,7 +277,8 @@ class OracleRun:
             return result
 
         def magnitude() -> Array:
-            sizes = matrix.sizes().product(np.abs(rows))
+            shared = None if prepared is None else prepared.sizes.of(prepared.rows)
+            sizes = matrix.product_sizes(rows) if shared is None else shared
             self.weights.release_stored(matrix.stored)
             return sizes if added is None else sizes + np.abs(added.numpy())
 
@@ -277,9 +287,9 @@ class OracleRun:
         result = torch.from_numpy(moved)
         return stored(result, narrow, self.source.random) if narrow else result
 
-    def take(self, product: Array) -> None:
+    def take(self, prepared: Prepared) -> None:
         """Take the product of the next step, which was computed with those of other runs."""
-        self._product = product
+        self._prepared = prepared
 
     def _selects_stored_rows(self, step: Step, values: Values) -> bool:
         """Whether it takes rows of constants as they are stored: lifting these rows suffices."""
@@ -323,14 +333,21 @@ class OracleRun:
         return run_body
 
 
-def prepare_product(step: Step, draws: Sequence[tuple[OracleRun, Execution]]) -> None:
-    """Multiply a large constant with the operands of all draws in one pass over it."""
+def prepare_product(
+    step: Step, draws: Sequence[tuple[OracleRun, Execution]], sized: Sequence[int]
+) -> None:
+    """Multiply a large constant with the operands of all draws in one pass over it.
+
+    The sizes of the products of the draws ``sized`` share another pass.
+    """
     found = [run.factors(step, execution.values) for run, execution in draws]
-    if all(each is not None for each in found):
-        factors = [each for each in found if each is not None]
-        products = factors[0].matrix.products([each.rows for each in factors])
-        for (run, _), product in zip(draws, products, strict=True):
-            run.take(product)
+    factors = [each for each in found if each is not None]
+    if not factors or len(factors) < len(draws):
+        return
+    rows, matrix = [each.rows for each in factors], factors[0].matrix
+    sizes = SharedSizes(matrix, [rows[place] for place in sized])
+    for (run, _), own, product in zip(draws, rows, matrix.products(rows), strict=True):
+        run.take(Prepared(own, product, sizes))
 
 
 def _filled(step: Step, lookup: Any) -> tuple[list[Any], dict[str, Any]]:  # noqa: ANN401

@@ -29,7 +29,7 @@ from isomorph.frameworks.pytorch.operand_devices import CPU
 from isomorph.frameworks.pytorch.program import Program, Step
 from isomorph.frameworks.pytorch.session import feed, in_order
 from isomorph.frameworks.pytorch.weight_cache import LiftedWeights
-from isomorph.oracle.magnitudes import KeptSizes, Magnitudes
+from isomorph.oracle.magnitudes import KeptSizes, Magnitudes, asking
 from isomorph.oracle.peak_bytes import PeakBytes, run_key
 from isomorph.oracle.session import Keep
 
@@ -128,6 +128,7 @@ class TorchEvaluator:
         """
         plan = self._planners[""].plan(frozenset(feeds[0]), tuple(fetch))
         sizes = self._magnitudes.of_each(feeds, noises, feeds)
+        sized = asking(sizes, noises)
         with _few_threads(), torch.no_grad(), declared_default():
             draws = [
                 self._begin(plan, own, fetch, self._new_run(noise, magnitudes), keep)
@@ -136,7 +137,7 @@ class TorchEvaluator:
 
             def prepare(index: int, step: Step) -> None:
                 if all(index in run.data for run, _ in draws):
-                    prepare_product(step, draws)
+                    prepare_product(step, draws, sized)
 
             executions = [execution for _, execution in draws]
             execute_together(plan, executions, prepare if len(draws) > 1 else None)

@@ -70,7 +70,7 @@ def _outside(exported: Any) -> Any | None:  # noqa: ANN401
 def _written_buffers(exported: Any) -> list[str]:  # noqa: ANN401
     """The buffers that a run changes, directly or through a view."""
     signature = exported.graph_signature
-    if not signature.buffers_to_mutate and not any(map(writes, exported.graph.nodes)):
+    if not signature.buffers_to_mutate and not _may_write_buffers(exported):
         return []
     try:
         functional = exported.run_decompositions({})
@@ -80,8 +80,18 @@ def _written_buffers(exported: Any) -> list[str]:  # noqa: ANN401
     return sorted(functional.graph_signature.buffers_to_mutate.values())
 
 
-def _is_counter(value: torch.Tensor) -> bool:
-    return value.numel() == 1 and not value.is_floating_point() and value.dtype != torch.bool
+def _may_write_buffers(exported: Any) -> bool:  # noqa: ANN401
+    """Whether a node writes to what follows from a buffer: to a view of it, perhaps.
+
+    To find out which, torch rewrites the whole program, which takes as long as to load it.
+    """
+    following = set(exported.graph_signature.inputs_to_buffers)
+    for node in exported.graph.nodes:
+        if any(written.name in following for written in writes(node)):
+            return True
+        if any(each.name in following for each in node.all_input_nodes):
+            following.add(node.name)
+    return False
 
 
 def _named_inputs(exported: Any) -> dict[str, Any]:  # noqa: ANN401

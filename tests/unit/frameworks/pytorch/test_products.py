@@ -146,6 +146,23 @@ def test_draws_side_by_side_take_one_pass_over_each_matrix(in_blocks):
     assert len(outputs) == 3
 
 
+def test_draws_on_other_inputs_share_the_pass_over_each_matrix_and_that_over_its_sizes(in_blocks):
+    x = torch.randn(3, 6)
+    model = load(Products(), x)
+    name, fetch = model.graph.inputs[0].name, fetchable(model)
+    passes, session = in_blocks(), oracle(model)
+    noises = [Noise(seed=seed, rounding=True) for seed in range(2)]
+    given = [{name: x.numpy() + shift} for shift in range(2)]
+    alone = [session.run(feeds, fetch, noise=noise) for feeds in given for noise in noises]
+    passes.clear()
+    requests = [RunRequest(feeds=one, fetch=fetch, noise=n) for one in given for n in noises]
+    together = session.run_many(requests)
+    assert passes == [12, 6] * 3, "four draws, and the sizes of two inputs"
+    for one, other in zip(alone, together, strict=True):
+        for name in fetch:
+            np.testing.assert_allclose(one[name], other[name], rtol=1e-12, atol=1e-12)
+
+
 def test_a_disturbed_or_fed_matrix_is_not_that_of_other_draws(in_blocks):
     x = torch.randn(3, 6)
     model = load(Products(), x)

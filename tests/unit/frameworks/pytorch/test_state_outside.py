@@ -70,6 +70,29 @@ def test_other_states_stay_inside(module):
     assert with_state_outside(exported) is None
 
 
+class Scratch(nn.Module):
+    """Writes to memory of its own, beside a buffer that it reads."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("shift", torch.ones(3))
+
+    def forward(self, x):
+        return torch.zeros(3).add_(1.0) + self.shift + x
+
+
+def test_a_program_that_writes_to_no_buffer_is_not_rewritten_to_find_out(monkeypatch):
+    rewritten = []
+    monkeypatch.setattr(
+        torch.export.ExportedProgram, "run_decompositions", lambda *_: rewritten.append(1)
+    )
+    with quietly():
+        made = torch.export.export(Scratch(), (torch.ones(3),), strict=False)
+    assert any("add_" in str(node.target) for node in made.graph.nodes)
+    assert with_state_outside(made) is None
+    assert not rewritten
+
+
 def test_two_decoders_with_caches_inside_are_compared_token_by_token(tmp_path):
     paths = saved(tmp_path / "a.pt2", Static()), saved(tmp_path / "b.pt2", Static())
     report = isomorph.check(*paths, decode=3, in_process=True)
