@@ -91,7 +91,9 @@ def test_without_looking_for_nodes_the_outputs_and_the_weights_decide(tmp_path, 
     )
     assert report.outputs[0].verdict == "degraded", "no output is beyond its loss"
     assert report.verdict == "divergent", "a channel of the weight is"
-    assert report.findings[0].code == "CONSTANT_DIFFERS"
+    found = report.findings[0]
+    assert (found.code, found.cause) == ("CONSTANT_DIFFERS", "quantization")
+    assert "w_s" in found.tensors, "the scale is wrong, and not the integers"
 
 
 def test_a_right_loss_stays_one(tmp_path, plain):
