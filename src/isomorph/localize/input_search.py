@@ -212,7 +212,7 @@ def scales_to(
             yield float(f"{(point / size) ** (1.0 / power):.3g}")
 
 
-def _size_at(feeds: Mapping[str, Array], names: Sequence[str], model: EvaluatedModel) -> float:
+def _size_at(feeds: Mapping[str, Any], names: Sequence[str], model: EvaluatedModel) -> float:
     """Return the largest real number of these tensors on an input."""
     try:
         read = model.oracle().run(feeds, list(names))
