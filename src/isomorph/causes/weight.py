@@ -60,7 +60,8 @@ class Weight:
             )
 
     def _replaced(self, context: FaultContext) -> Iterator[Diagnosis]:
-        for cand in node_constants.floats(context.candidate, context.nodes):
+        here = context.candidate, context.nodes
+        for cand in (*node_constants.floats(*here), *node_constants.masks(*here)):
             wrong = context.constant(context.candidate, cand)
             if wrong is None:
                 continue

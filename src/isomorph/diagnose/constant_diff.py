@@ -45,6 +45,8 @@ class ConstantDifference:
 
 def difference(wrong: Array, right: Array) -> ConstantDifference:
     """How ``wrong`` differs from ``right``, and the cause that this indicates."""
+    if wrong.dtype == bool:  # 0 and 1 can be subtracted
+        wrong, right = wrong.astype(np.float64), right.astype(np.float64)
     if wrong.size and not np.any(wrong):
         return ConstantDifference(text=message("difference.zeros"))
     order = _order_of_axes(wrong, right)

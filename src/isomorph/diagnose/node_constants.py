@@ -68,6 +68,11 @@ def floats(graph: Graph, nodes: Sequence[Node]) -> list[str]:
     return [name for name in names(graph, nodes) if "float" in graph.constants[name].dtype]
 
 
+def masks(graph: Graph, nodes: Sequence[Node]) -> list[str]:
+    """Those that hold truth values: which elements a node selects."""
+    return [name for name in names(graph, nodes) if graph.constants[name].dtype == "bool"]
+
+
 def unmatched(context: FaultContext) -> list[str]:
     """Float constants of the candidate's nodes whose values the reference's nodes do not hold."""
     ref_digests = {
@@ -125,12 +130,13 @@ def stated(context: FaultContext) -> Iterator[float]:
 
 
 def constants_of_equal_size(context: FaultContext, name: str) -> Iterator[tuple[str, Array]]:
-    """Constants of the counterpart with as many elements, equal values first."""
+    """Constants of the counterpart of its kind with as many elements, equal values first."""
     cand = context.candidate.constants[name]
     size = int(np.prod(cand.shape))
+    of_kind, kind = (masks, "b") if cand.dtype == "bool" else (floats, "f")
     ref = [
         context.reference.constants[each]
-        for each in floats(context.reference, context.counterparts)
+        for each in of_kind(context.reference, context.counterparts)
         if int(np.prod(context.reference.constants[each].shape)) == size
     ]
     ref.sort(key=lambda each: each.value_digest != cand.value_digest)
@@ -141,12 +147,14 @@ def constants_of_equal_size(context: FaultContext, name: str) -> Iterator[tuple[
             yield from ((each.name, turned) for turned in _turned(context, name, each.name, value))
     for tensor in computed(context.reference, context.counterparts):
         value = context.value(context.reference, tensor)
-        if value is not None and value.dtype.kind == "f" and value.size == size:
+        if value is not None and value.dtype.kind == kind and value.size == size:
             yield tensor, value
 
 
 def _turned(context: FaultContext, cand: str, ref: str, value: Array) -> Iterator[Array]:
     """What a constant is where one side divides by it and the other multiplies, or subtracts."""
+    if value.dtype.kind != "f":
+        return
     here = {node.op for node in context.nodes if cand in node.inputs}
     there = {node.op for node in context.counterparts if ref in node.inputs[1:]}
     for one, other in _UNDOING:

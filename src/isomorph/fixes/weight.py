@@ -59,6 +59,7 @@ class Weight:
         names = [
             *node_constants.floats(context.candidate, context.nodes),
             *stored_on_grids(context),
+            *node_constants.masks(context.candidate, context.nodes),
         ]
         names.sort(key=lambda name: name != named)
         for name in names:
@@ -238,7 +239,12 @@ def _known_biases(context: FaultContext) -> Iterator[tuple[str, Array]]:
 
 
 def _shown_bias(context: FaultContext) -> Iterator[tuple[str, Array]]:
-    """What is missing is one number for each channel: then those numbers are the bias."""
+    """What is missing is one number for each channel: then those numbers are the bias.
+
+    Behind a branch or a loop they would be right for the branch that was taken, and for no other.
+    """
+    if any(node.bodies for node in context.nodes):
+        return
     if context.right.shape != context.wrong.shape or not context.right.size:
         return
     gap = context.right.astype(np.float64) - context.wrong.astype(np.float64)

@@ -197,22 +197,38 @@ def scales_to(
     """Yield factors of the inputs that bring these tensors to sizes between the numbers.
 
     A node with these parameters may bend at a parameter, or at a quotient of two (the offset of a
-    slope). The tensors grow with the inputs at most approximately, so this is a guess.
+    slope). A tensor grows with a power of the inputs at most approximately, so this is a guess.
     """
     values = sorted({abs(each) for each in numbers})
     bends = sorted({*values, *(one / two for one in values for two in values if one != two)})
     if not bends or not names:
         return
-    try:
-        read = model.oracle().run(model.feeds, list(names))
-    except (IsomorphError, ValueError):
-        return
-    floats = [np.asarray(each) for each in read.values() if np.asarray(each).dtype.kind == "f"]
-    size = max((float(np.max(np.abs(each), initial=0.0)) for each in floats), default=0.0)
+    size = _size_at(model.feeds, names, model)
     if size > 0.0 and np.isfinite(size):
+        own = {name: np.asarray(value) for name, value in model.feeds.items()}
+        power = _power(size, _size_at(_scaled(own, 0.5), names, model))
         inner = [math.sqrt(one * two) for one, two in pairwise(bends)]
         for point in (*inner, 2.0 * bends[-1], 0.5 * bends[0]):
-            yield float(f"{point / size:.3g}")
+            yield float(f"{(point / size) ** (1.0 / power):.3g}")
+
+
+def _size_at(feeds: Mapping[str, Any], names: Sequence[str], model: EvaluatedModel) -> float:
+    """Return the largest real number of these tensors on an input."""
+    try:
+        read = model.oracle().run(feeds, list(names))
+    except (IsomorphError, ValueError):
+        return 0.0
+    floats = [np.asarray(each) for each in read.values() if np.asarray(each).dtype.kind == "f"]
+    return max((float(np.max(np.abs(each), initial=0.0)) for each in floats), default=0.0)
+
+
+def _power(size: float, halved: float) -> float:
+    """Return the power of the inputs with which tensors grow: 2 for energies, otherwise mostly 1.
+
+    Powers below 1 are those of sums with constants, for which half of the inputs says nothing.
+    """
+    power = math.log2(size / halved) if 0.0 < halved < size else 1.0
+    return max(1.0, round(power, 1))
 
 
 def _resized(graph: Graph, given: Mapping[str, Array], seed: int) -> Iterator[Trial]:

@@ -14,6 +14,7 @@ from isomorph.core.divergence import Verdict
 from isomorph.core.messages import message
 from isomorph.core.stated_numbers import MANY_DRAWS
 from isomorph.localize.fault_chain import beyond_noise
+from isomorph.match.attributes import node_differences
 from isomorph.match.value_match import rearrangements
 from isomorph.oracle.noise import unit_roundoff
 from isomorph.oracle.sizes import rms_and_peak
@@ -36,7 +37,8 @@ def judge_losses(comparison: Comparison, located: Located) -> Comparison:
     suspected = [each for each in located.chain.faults if each.share]
     # Every one of them is held against its own draws: the same runs serve all.
     located.matcher.candidate.draw_together([each.tensor for each in suspected], MANY_DRAWS)
-    beyond = [each for each in suspected if _off(located.matcher, each)]
+    unlike = [each for each in suspected if _states_another_number(located.matcher, each)]
+    beyond = [each for each in suspected if each in unlike or _off(located.matcher, each)]
     if located.chain.explained and not _reason_enough(comparison, beyond):
         return _as_degraded(comparison)
     graph = located.matcher.candidate.graph
@@ -47,7 +49,7 @@ def judge_losses(comparison: Comparison, located: Located) -> Comparison:
         each
         for each in beyond
         if opaque.isdisjoint(each.nodes)
-        and not _lost_on_its_grids(located.matcher, each)
+        and (each in unlike or not _lost_on_its_grids(located.matcher, each))
         and not makes_right_wrong(located.matcher, each)
     ]
     return _as_divergent(comparison, located, faults) if faults else comparison
@@ -64,10 +66,31 @@ def _reason_enough(comparison: Comparison, faults: Sequence[Fault]) -> bool:
     return bool(faults) and most * math.sqrt(max(0.0, 1.0 - explained)) <= 1.0
 
 
+def _states_another_number(matcher: ValueMatcher, fault: Fault) -> bool:
+    """Whether a fault exceeds its noise, and its node has another real number as an attribute.
+
+    No quantizer changes an attribute. So what the search saw is no loss, even where its noise is
+    almost as large, or where few elements depend on the number.
+    """
+    ref, cand = matcher.reference, matcher.candidate
+    node = cand.topology.maker.get(fault.tensor)
+    counterpart = ref.topology.maker.get(fault.counterpart)
+    if node is None or counterpart is None or node.op != counterpart.op:
+        return False
+    graphs = ref.graph, cand.graph
+    differences = node_differences(node, counterpart, graphs, one_framework=False)
+    real = any(isinstance(each.expected, float) for each in differences)
+    return real and _beyond_with_grids(matcher, fault)
+
+
+def _beyond_with_grids(matcher: ValueMatcher, fault: Fault) -> bool:
+    wrong = matcher.candidate.values[fault.tensor]
+    return beyond_noise(matcher, fault, wrong) and _beyond(matcher, fault, grids=True)
+
+
 def _off(matcher: ValueMatcher, fault: Fault) -> bool:
     """Whether a fault exceeds its noise, with or without quantization, and has no match."""
-    wrong = matcher.candidate.values[fault.tensor]
-    with_grids = beyond_noise(matcher, fault, wrong) and _beyond(matcher, fault, grids=True)
+    with_grids = _beyond_with_grids(matcher, fault)
     # A quantization range may clip what a fault has moved beyond it.
     if not with_grids and _lost_on_its_grids(matcher, fault):
         return False

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _MOST_LISTED = 12
 _RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
 _PRODUCTS = LINEAR | {"Einsum"}
+_BLOCKED = "com.microsoft.nchwc::"
+"""Operators whose weights ONNX Runtime fills up with zeros to whole blocks of channels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +48,9 @@ class Weight:
 
 def unrelated(reference: Graph, candidate: Graph) -> Finding | None:
     """Return the finding that these are different networks; None where they may be one."""
+    nodes = (*reference.nodes, *candidate.nodes)
+    if any(node.native_op.startswith(_BLOCKED) for node in nodes):
+        return None  # sizes that were filled up say nothing
     packed = all(any(n.op in _RECURRENT for n in graph.nodes) for graph in (reference, candidate))
     folded = [_folded(graph) for graph in (reference, candidate)]
     if None in folded:

@@ -21,6 +21,7 @@ from isomorph.localize.output_effect import ConstantEffect, Effect
 from isomorph.localize.weight_effect import ConstantExperiment
 from isomorph.match.blocked_origins import PackedOrigins, blocked_origins
 from isomorph.match.constant_difference import ConstantDifference, WeightComparison
+from isomorph.match.rounding_grids import OtherGrid
 from isomorph.match.stored_weights import Weights
 from isomorph.match.structural_constants import Isolation
 from isomorph.match.weight_differences import compared_weights
@@ -109,7 +110,7 @@ def compared_constants(
             if (difference.inside or limit) and effect.effect is Effect.NOT_REACHED:
                 not_shown.append(_not_shown(difference, effect))
             continue
-        findings.append(_finding(difference, effect, sides[0]))
+        findings.append(_finding(difference, effect, sides))
         if not differs and (effect.divergent or not stated_budget):
             differs = message(
                 "CONSTANT_DIFFERS.verdict",
@@ -220,8 +221,11 @@ def _explains(finding: Finding, difference: ConstantDifference) -> bool:
     return finding.node in readers or bool(readers & set(finding.nodes))
 
 
-def _finding(difference: ConstantDifference, effect: ConstantEffect, reference: Weights) -> Finding:
-    weight = difference.weight
+def _finding(
+    difference: ConstantDifference, effect: ConstantEffect, sides: tuple[Weights, Weights]
+) -> Finding:
+    weight, (reference, candidate) = difference.weight, sides
+    parameter = _wrong_parameter(difference, candidate)
     node = weight.readers[0].node
     ref_nodes = _reference_nodes(difference, reference)
     source = next((each.source for each in ref_nodes if each.source is not None), node.source)
@@ -249,10 +253,11 @@ def _finding(difference: ConstantDifference, effect: ConstantEffect, reference: 
         if (inputs := encoded(effect.trial)) is not None:
             evidence[Fact.INPUTS] = inputs
             fix = message("FIX.then_see", fix=fix)
-    tensors = tuple(dict.fromkeys((*filter(None, node.outputs), weight.name)))
+    named = (*filter(None, node.outputs[:1]), *parameter, weight.name, *node.outputs[1:])
+    tensors = tuple(dict.fromkeys(filter(None, named)))
     return Finding(
         code=CODE,
-        cause="weight",
+        cause="quantization" if isinstance(difference.grid, OtherGrid) else "weight",
         status=FindingStatus.CONFIRMED if shown else FindingStatus.SUSPECTED,
         effect=FindingEffect.REACHES_OUTPUT if shown else FindingEffect.LATENT,
         summary=_summary(difference, effect, node),
@@ -265,6 +270,25 @@ def _finding(difference: ConstantDifference, effect: ConstantEffect, reference: 
         experiments=(_experiment(difference, effect),) if effect.tried else (),
         fix=fix,
     )
+
+
+def _wrong_parameter(difference: ConstantDifference, candidate: Weights) -> list[str]:
+    """Return the constant that holds the scale or the zero point, where that is what differs.
+
+    The scale of a product of integers is multiplied behind it, so only its number tells it.
+    """
+    grid, stated = difference.grid, difference.weight.grid
+    if not isinstance(grid, OtherGrid) or stated is None:
+        return []
+    kind, numbers = ("int", stated.zero_point) if grid.shift else ("float", stated.scale)
+    holding = [
+        name
+        for name, constant in candidate.graph.constants.items()
+        if kind in constant.dtype and tuple(constant.values or ()) == tuple(numbers)
+    ]
+    read = candidate.grid_constants(difference.weight.name)
+    found = [name for name in holding if name in read] or (holding if kind == "float" else [])
+    return found if len(found) == 1 else []
 
 
 def _reference_nodes(difference: ConstantDifference, reference: Weights) -> list[Node]:

@@ -82,6 +82,28 @@ def same_sign_arrangements(
             yield placed.numbers(), placed.terms(source)
 
 
+def shifted_arrangements(
+    value: Array | ScaledKernel, actual: Array, weight: StoredWeight, source: Source
+) -> Iterator[tuple[Array, Source]]:
+    """Yield ``value`` in every arrangement in which a sample agrees after a shift by channel.
+
+    A wrong zero point moves all numbers of its channel alike, and those near zero to another sign.
+    """
+    if weight.grid is None:
+        return
+    spots = sample_spots(actual.shape)
+    axis = weight.grid.axis if len(weight.grid.scale) > 1 else None
+    channels = spots[axis % actual.ndim] if axis is not None else np.zeros(len(spots[0]), int)
+    for placed in _placed(value, source.error_bound, actual.shape):
+        with np.errstate(all="ignore"):
+            sample = placed.numbers(spots)
+            apart = actual[spots] - sample
+        for each in set(channels.tolist()):
+            sample[channels == each] += np.median(apart[channels == each])
+        if sample_agrees(sample, actual[spots], weight, source):
+            yield placed.numbers(), placed.terms(source)
+
+
 def only_moved(weight: StoredWeight, here: Weights, source: StoredWeight, there: Weights) -> bool:
     """Whether a weight holds the very numbers of another one, in some arrangement of its axes.
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isomorph.core.stated_numbers import FEW_ELEMENTS
-from isomorph.match.arranged_weights import same_sign_arrangements, same_use
+from isomorph.match.arranged_weights import (
+    same_sign_arrangements,
+    same_use,
+    shifted_arrangements,
+)
 from isomorph.match.constant_difference import Suspect
 from isomorph.match.element_bounds import Elements, Source
 from isomorph.match.moved_floats import moved_floats
@@ -67,7 +72,10 @@ def rescaled(
     for source, names, value, terms in origins:
         if isinstance(source, StoredWeight) and not same_use(weight, source):
             continue
-        for expected, source_terms in same_sign_arrangements(value, actual, terms):
+        for expected, source_terms in chain(
+            same_sign_arrangements(value, actual, terms),
+            shifted_arrangements(value, actual, weight, terms),
+        ):
             found = misrounded(weight, names, expected, stored, source_terms)
             if found is not None:
                 yield found

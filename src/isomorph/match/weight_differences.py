@@ -47,6 +47,7 @@ from isomorph.match.folded_weights import (
     effective_rank,
 )
 from isomorph.match.grouped_differences import in_blocks, in_tables, merged
+from isomorph.match.lost_biases import lost_biases
 from isomorph.match.misrounded_weights import (
     Origin,
     compared_together,
@@ -69,11 +70,11 @@ if TYPE_CHECKING:
 
 def compared_weights(reference: Weights, candidate: Weights) -> WeightComparison:
     """Return the weights of the candidate that are wrong in few elements, in graph order."""
-    comparison = _Comparison(reference, candidate)
+    made = _Comparison(reference, candidate)
+    found = made.differences()
+    found += lost_biases(reference, candidate, made.settled, {e.weight.name for e in found})
     return WeightComparison(
-        differences=tuple(comparison.differences()),
-        unrounded=comparison.unrounded,
-        explained=comparison.settled,
+        differences=tuple(found), unrounded=made.unrounded, explained=made.settled
     )
 
 
@@ -144,8 +145,8 @@ class _Comparison:
         if sole is None or is_computed(self.reference, self.candidate, sole.weight.name):
             return found
         made = difference_from(sole.weight, sole.actual, Suspect.in_place_of(sole))
-        others = [each for each in found if each.weight.name != sole.weight.name]
-        return [*others, replace(made, certain=False, sole=True)]
+        found = [each for each in found if each.weight.name != sole.weight.name]
+        return [*found, replace(made, certain=False, sole=True)]
 
     def _in_place(self, known: set[str]) -> list[ConstantDifference]:
         """Return differences identified by position alone: most elements, or the only one."""
@@ -162,9 +163,8 @@ class _Comparison:
     def _without_equal(self, known: set[str]) -> list[ConstantDifference]:
         """Return scales, thresholds and body constants without an equal, with likely origins."""
         sides = self.reference, self.candidate
-        changed = {
-            e.weight.name: e for e in (*changed_in_bodies(*sides), *changed_constants(*sides))
-        }
+        without = (*changed_in_bodies(*sides), *changed_constants(*sides))
+        changed = {each.weight.name: each for each in without}
         found = []
         for name, each in changed.items():
             if name in known:

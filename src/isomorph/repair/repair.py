@@ -204,7 +204,10 @@ class RepairRun:
             except IsomorphError as error:
                 self.refused.append(message("REPAIR.not_located", error=error.sentence))
             # A located node shows how its weight is read, which the weight alone does not.
-            inner = inner or list(constant_targets(*sides, report.findings))
+            located = {node.name for each in inner for node in each.context.nodes}
+            for each in constant_targets(*sides, report.findings):
+                if located.isdisjoint(node.name for node in each.context.nodes):
+                    inner.append(each)
             if inner:
                 yield from inner
                 return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,7 +42,9 @@ def constant_targets(
         right = difference.corrected(value if value.dtype.kind in "iu" else None)
         graphs = reference.model.graph, graph
         node = difference.weight.readers[0].node
-        yield whole_model_target(by_weight[name], graphs, (node, readers), name, (value, right))
+        # A wrong scale is made up for by the stored numbers, which every format can change.
+        finding = replace(by_weight[name], cause="weight")
+        yield whole_model_target(finding, graphs, (node, readers), name, (value, right))
 
 
 def revealing_samples(reports: Sequence[Report], *, of_weights: bool = True) -> Iterator[Sample]:

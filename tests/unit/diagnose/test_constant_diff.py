@@ -74,3 +74,11 @@ def test_rounding_of_a_folded_weight_does_not_hide_a_permutation():
     change = difference(moved * (1 + 2.0**-24), RIGHT)
     assert "channels 1 and 2 along axis 0" in change.text
     assert change.reordered
+
+
+def test_truth_values_are_compared_by_how_many_differ():
+    right = np.tri(4, dtype=bool)
+    wrong = right.copy()
+    wrong[0, 2] = True
+    assert "1 of 16" in difference(wrong, right).text
+    assert difference(right.T, right).cause == "layout"

@@ -151,6 +151,13 @@ def test_inputs_are_scaled_to_both_sides_of_each_number_and_between_them():
     assert list(scales_to([1.0], [], reference)) == []
 
 
+def test_the_scale_of_an_input_follows_the_power_with_which_a_tensor_grows():
+    session = SimpleNamespace(run=lambda feeds, names: {"t": 64.0 * feeds["x"] ** 2})
+    energies = SimpleNamespace(oracle=lambda: session, feeds={"x": np.array([0.5, 1.0])})
+    found = sorted(scales_to([1.0], ["t"], energies))
+    assert [64.0 * each**2 for each in found] == pytest.approx([0.5, 2.0], rel=0.02)
+
+
 def test_inputs_in_a_report_hold_their_bytes_or_are_left_out():
     found = encoded(Trial(recipe="", feeds={"x": X}))
     entry = found["x"]

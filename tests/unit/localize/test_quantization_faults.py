@@ -8,6 +8,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import isomorph
+from isomorph.core.model import Node
 from isomorph.localize import quantization_faults
 
 RNG = np.random.default_rng(3)
@@ -90,7 +91,9 @@ def test_without_looking_for_nodes_the_outputs_and_the_weights_decide(tmp_path, 
     )
     assert report.outputs[0].verdict == "degraded", "no output is beyond its loss"
     assert report.verdict == "divergent", "a channel of the weight is"
-    assert report.findings[0].code == "CONSTANT_DIFFERS"
+    found = report.findings[0]
+    assert (found.code, found.cause) == ("CONSTANT_DIFFERS", "quantization")
+    assert "w_s" in found.tensors, "the scale is wrong, and not the integers"
 
 
 def test_a_right_loss_stays_one(tmp_path, plain):
@@ -179,6 +182,41 @@ def test_what_draws_do_not_move_may_be_off_by_the_rounding_of_its_type(dtype, be
     )
     fault = SimpleNamespace(tensor="table", counterpart="table", value=right)
     assert quantization_faults._beyond(matcher, fault, grids=True) is beyond
+
+
+@pytest.mark.parametrize(
+    ("op", "alpha", "error", "unlike"),
+    [
+        ("LeakyRelu", 0.3, 6.0, True),
+        ("LeakyRelu", 0.2, 6.0, False),
+        ("LeakyRelu", 0.3, 3.0, False),
+        ("Elu", 0.3, 6.0, False),
+    ],
+    ids=["another slope", "the same slope", "within its noise", "another operator"],
+)
+def test_no_quantizer_changes_a_number(op, alpha, error, unlike):
+    """A tensor off by little more than its noise, which without quantizers is within it."""
+    right, noise = np.zeros(64), 1e-3
+
+    def side(operator, number, value):
+        node = Node(
+            name="n", op=operator, native_op=operator, inputs=("x",), outputs=("t",),
+            attributes={"alpha": number},
+        )  # fmt: skip
+        drawn = SimpleNamespace(rms=noise, freedom=np.inf, center=right)
+        return SimpleNamespace(
+            graph=SimpleNamespace(tensors={}), topology=SimpleNamespace(maker={"t": node}),
+            values={"t": np.full(64, value)}, spread={"t": 0.0}, drawn=lambda *_: drawn,
+        )  # fmt: skip
+
+    matcher = SimpleNamespace(
+        reference=side("LeakyRelu", 0.2, 0.0),
+        candidate=side(op, alpha, error * noise),
+        tolerance=lambda *_: 5.0 * noise,
+    )
+    fault = SimpleNamespace(tensor="t", counterpart="t", value=right)
+    assert quantization_faults._states_another_number(matcher, fault) is unlike
+    assert quantization_faults._lost_on_its_grids(matcher, fault)
 
 
 def _behind(moved):

@@ -79,3 +79,10 @@ def test_integers_count_where_they_stand_for_weights():
     stored = [RNG.integers(-9, 9, size=(64, 64)).astype(np.int8)]
     assert unrelated(network(draw(32, 32)), network(*stored)) is None, "no weight, by its word"
     assert unrelated(network(draw(32, 32)), network(*stored, quantized=["w0"])) is not None
+
+
+def test_channels_that_were_filled_up_to_blocks_are_no_other_width():
+    filled = network(draw(96, 48), draw(48, 48), draw(48, 16))
+    assert unrelated(network(*NARROW), filled) is not None
+    nodes = [replace(each, native_op="com.microsoft.nchwc::Conv") for each in filled.nodes]
+    assert unrelated(network(*NARROW), replace(filled, nodes=tuple(nodes))) is None
