@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.divergence import Verdict
 from isomorph.core.repair import Measured, MeasuredOutput
+from isomorph.core.stated_numbers import MUCH_WORSE
 
 if TYPE_CHECKING:
     from isomorph.core.divergence import Divergence
@@ -71,3 +72,23 @@ def with_limits(done: Repair, hit: Iterable[Limit]) -> Repair:
         return done
     left_out = [f"{limit.left_out}: {limit.why}" for limit in hit]
     return replace(done, refused=(*done.refused, *left_out))
+
+
+def much_worse(before: Sequence[Report], after: Sequence[Report]) -> bool:
+    """Whether some output is much farther off than it was, on any sample measured twice."""
+    both = min(len(before), len(after))  # each ends at its first bad sample
+    for old, new in zip(before[:both], after[:both], strict=True):
+        if new.verdict is Verdict.UNKNOWN and old.verdict is not Verdict.UNKNOWN:
+            return True
+        was = {(d.reference_output, d.candidate_output): _off(d) for d in old.outputs}
+        for divergence in new.outputs:
+            key = divergence.reference_output, divergence.candidate_output
+            bad = key in was and divergence.verdict not in GOOD
+            if bad and _off(divergence) > MUCH_WORSE * was[key]:
+                return True
+    return False
+
+
+def _off(divergence: Divergence) -> float:
+    part = divergence.rounding
+    return float(part.budget.ratio or 0.0) if part is not None else float("inf")

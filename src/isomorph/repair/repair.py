@@ -11,20 +11,18 @@ from typing import TYPE_CHECKING
 from isomorph import registry
 from isomorph.checking.check import check_pair
 from isomorph.checking.config import CheckConfig
-from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.messages import message
 from isomorph.core.patch import Patch, RaiseOpset
 from isomorph.core.repair import Applied, Proof, Repair
 from isomorph.core.repair_limits import REPAIR_ATTEMPTS, REPAIR_ROUNDS
-from isomorph.core.stated_numbers import MUCH_WORSE
 from isomorph.repair import targets
 from isomorph.repair.advice import manual_advice
 from isomorph.repair.free_axes import freed_axes, redeclared_shapes
 from isomorph.repair.fresh_samples import of_other_sizes, proving_samples
 from isomorph.repair.known_faults import KnownFaults, known_faults
 from isomorph.repair.patch_selection import LazyPatches, cheapest_first, proposed, selections
-from isomorph.repair.proof import GOOD, measured_on, measured_pairs, trusted
+from isomorph.repair.proof import GOOD, measured_on, measured_pairs, much_worse, trusted
 from isomorph.repair.settings_search import only_runtime_wrong, restoring_settings
 from isomorph.repair.unsigned_weights import unsigned_weights
 from isomorph.repair.weight_targets import constant_targets, revealing_samples
@@ -32,7 +30,6 @@ from isomorph.sessions.in_process import can_free_axes, can_patch
 from isomorph.sessions.model_handle import ModelHandle
 
 if TYPE_CHECKING:
-    from isomorph.core.divergence import Divergence
     from isomorph.core.model import Model
     from isomorph.core.report import Finding, Report
     from isomorph.inputs.feeds import Sample
@@ -229,7 +226,7 @@ class RepairRun:
         except IsomorphError as error:
             self.refused.append(message("REPAIR.refused", patch=text, reason=error.sentence))
             return None
-        if not reports or _worse(state.reports, reports):
+        if not reports or much_worse(state.reports, reports):
             self.refused.append(message("REPAIR.refused", patch=text, reason=reports[-1].reason))
             return None
         taken = _raised(state.handle.model, handle.model)
@@ -277,26 +274,6 @@ def _causes(target: RepairTarget) -> list[str]:
     if not target.local:
         return first[:1]
     return list(dict.fromkeys([*first, *known]))
-
-
-def _worse(before: Sequence[Report], after: Sequence[Report]) -> bool:
-    """Whether some output is much farther off than it was, on any sample measured twice."""
-    both = min(len(before), len(after))  # each ends at its first bad sample
-    for old, new in zip(before[:both], after[:both], strict=True):
-        if new.verdict is Verdict.UNKNOWN and old.verdict is not Verdict.UNKNOWN:
-            return True
-        was = {(d.reference_output, d.candidate_output): _off(d) for d in old.outputs}
-        for divergence in new.outputs:
-            key = divergence.reference_output, divergence.candidate_output
-            bad = key in was and divergence.verdict not in GOOD
-            if bad and _off(divergence) > MUCH_WORSE * was[key]:
-                return True
-    return False
-
-
-def _off(divergence: Divergence) -> float:
-    part = divergence.rounding
-    return float(part.budget.ratio or 0.0) if part is not None else float("inf")
 
 
 def repair(
