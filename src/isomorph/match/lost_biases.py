@@ -25,9 +25,11 @@ def lost_biases(
     known: Collection[str],
 ) -> Iterator[ConstantDifference]:
     """Yield the zeroed biases among the weights that are neither ``explained`` nor ``known``."""
-    unexplained = set(candidate.stored) - set(explained)
+    unexplained = [name for name in candidate.stored if name not in explained]
     used = {name for names in explained.values() for name in names}
-    for name in unexplained - set(known):
+    for name in unexplained:
+        if name in known:
+            continue
         weight = candidate.stored[name]
         actual = candidate.real(weight) if effective_rank(weight.shape) == 1 else None
         if actual is None or actual.any():
@@ -47,7 +49,7 @@ def lost_biases(
         suspect = Suspect(
             names=(sources[0].name,), expected=expected, elements=elements, evidence=("structure",)
         )
-        yield replace(difference_from(weight, actual, suspect), certain=unexplained == {name})
+        yield replace(difference_from(weight, actual, suspect), certain=unexplained == [name])
 
 
 def _biases_of_kernels(
