@@ -21,8 +21,9 @@ class OperatorTables:
     mask holds. ``implied_constants`` and ``implied_operators`` appear where an operator is
     decomposed. ``shape_readers`` are the beginnings of names of operators that read a shape
     alone. ``run_time_quantizers`` are those whose kernel quantizes a float activation that meets
-    stored integers, with the places of both. ``custom`` describes an operator that belongs to no
-    standard, and is None for every other.
+    stored integers, with the places of both. ``padded_channels`` is the beginning of names of
+    operators whose weights are filled up with zeros to whole blocks of channels. ``custom``
+    describes an operator that belongs to no standard, and is None for every other.
     """
 
     own_options: bool = False
@@ -38,6 +39,7 @@ class OperatorTables:
     implied_operators: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     shape_readers: tuple[str, ...] = ()
     run_time_quantizers: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    padded_channels: str | None = None
     custom: Callable[[str], str | None] = lambda _: None
 
 

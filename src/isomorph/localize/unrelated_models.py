@@ -16,6 +16,7 @@ from isomorph.core.messages import message
 from isomorph.core.report import Finding, FindingEffect, FindingStatus
 from isomorph.match.folded_weights import LINEAR
 from isomorph.match.topology import Topology
+from isomorph.registry import operator_tables
 
 if TYPE_CHECKING:
     from isomorph.core.model import Constant, Graph, Node
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 _MOST_LISTED = 12
 _RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
 _PRODUCTS = LINEAR | {"Einsum"}
-_BLOCKED = "com.microsoft.nchwc::"
-"""Operators whose weights ONNX Runtime fills up with zeros to whole blocks of channels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +47,7 @@ class Weight:
 
 def unrelated(reference: Graph, candidate: Graph) -> Finding | None:
     """Return the finding that these are different networks; None where they may be one."""
-    nodes = (*reference.nodes, *candidate.nodes)
-    if any(node.native_op.startswith(_BLOCKED) for node in nodes):
+    if _fills_channels(reference) or _fills_channels(candidate):
         return None  # sizes that were filled up say nothing
     packed = all(any(n.op in _RECURRENT for n in graph.nodes) for graph in (reference, candidate))
     folded = [_folded(graph) for graph in (reference, candidate)]
@@ -82,6 +80,12 @@ def unrelated(reference: Graph, candidate: Graph) -> Finding | None:
         },
         fix=message("FIX.same_model"),
     )
+
+
+def _fills_channels(graph: Graph) -> bool:
+    """Whether the weights of an operator are filled up with zeros to whole blocks of channels."""
+    beginning = operator_tables(graph.framework).padded_channels
+    return beginning is not None and any(n.native_op.startswith(beginning) for n in graph.nodes)
 
 
 def _text(ref: Sequence[Weight], cand: Sequence[Weight]) -> str:
