@@ -25,7 +25,7 @@ from isomorph.repair.patch_selection import LazyPatches, cheapest_first, propose
 from isomorph.repair.proof import GOOD, measured_on, measured_pairs, much_worse, trusted
 from isomorph.repair.settings_search import only_runtime_wrong, restoring_settings
 from isomorph.repair.unsigned_weights import unsigned_weights
-from isomorph.repair.weight_targets import constant_targets, revealing_samples
+from isomorph.repair.weight_targets import constant_targets, is_unseen, revealing_samples
 from isomorph.sessions.in_process import can_free_axes, can_patch
 from isomorph.sessions.model_handle import ModelHandle
 
@@ -200,10 +200,12 @@ class RepairRun:
                 inner = list(found)
             except IsomorphError as error:
                 self.refused.append(message("REPAIR.not_located", error=error.sentence))
-            # A located node shows how its weight is read, which the weight alone does not.
+            # A located node shows how its weight is read, which the weight alone does not; what no
+            # given input shows is not located.
             located = {node.name for each in inner for node in each.context.nodes}
             for each in constant_targets(*sides, report.findings):
-                if located.isdisjoint(node.name for node in each.context.nodes):
+                read_there = not located.isdisjoint(node.name for node in each.context.nodes)
+                if not located or (is_unseen(each.finding) and not read_there):
                     inner.append(each)
             if inner:
                 yield from inner

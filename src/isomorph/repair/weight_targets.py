@@ -10,7 +10,7 @@ import numpy as np
 
 from isomorph.core.coverage import InputKind
 from isomorph.core.errors import UsageError
-from isomorph.core.report import Fact
+from isomorph.core.report import Fact, FindingEffect
 from isomorph.inputs.feeds import Sample
 from isomorph.localize.weight_findings import CODE
 from isomorph.match.stored_weights import Weights
@@ -45,6 +45,11 @@ def constant_targets(
         # A wrong scale is made up for by the stored numbers, which every format can change.
         finding = replace(by_weight[name], cause="weight")
         yield whole_model_target(finding, graphs, (node, readers), name, (value, right))
+
+
+def is_unseen(finding: Finding) -> bool:
+    """Whether the given inputs do not show a difference, so that no search on them locates it."""
+    return finding.effect is FindingEffect.LATENT or finding.fact(Fact.REACHED_BY) is not None
 
 
 def revealing_samples(reports: Sequence[Report], *, of_weights: bool = True) -> Iterator[Sample]:

@@ -11,7 +11,13 @@ import isomorph
 from isomorph import api
 from isomorph.causes import attribute, layout
 from isomorph.core import limits
-from isomorph.localize import fault_chain, fault_search, input_search, reference_spans
+from isomorph.localize import (
+    fault_chain,
+    fault_search,
+    input_search,
+    reference_spans,
+    substitution_order,
+)
 from isomorph.match import small_constants, value_match, weight_differences
 from isomorph.measure import moments, undecided_branches
 from isomorph.repair import patch_selection, repair
@@ -70,6 +76,7 @@ def test_further_wrong_nodes(lowered):
 
 def test_further_substitutions(lowered):
     what = lowered(fault_search, "SUBSTITUTIONS", 0)
+    lowered(substitution_order, "SUBSTITUTIONS", 0)
     assert what in left_out(checked(RIGHT, WRONG, inputs=X))
 
 
