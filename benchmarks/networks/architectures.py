@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,7 +68,7 @@ def _of(inputs: str, common: Mapping[str, Any], **heads: Mapping[str, Any]) -> l
     """Architectures by the name of their class, with the sizes that they do not have in common."""
     found = []
     for model, own in heads.items():
-        stem = model.partition("For")[0].removesuffix("Model").removesuffix("MT")
+        stem = re.sub(r"(For[A-Z].*|MTModel|Model)$", "", model)
         config = own.get("config", f"{stem}Config")
         sizes = {key: value for key, value in {**common, **own}.items() if key != "config"}
         found.append(Architecture(model=model, config=config, inputs=inputs, sizes=sizes))
