@@ -1,4 +1,4 @@
-"""Small models of many architectures, exported by torch.onnx: is any faithful export accused?
+"""Small models of many architectures, exported by torch.onnx: which answers are not `equivalent`?
 
 Every model of ``networks/architectures.py`` is written by ``torch.export`` and by
 ``torch.onnx.export``, and the pair is checked on one input, a padded batch where it reads text.
