@@ -62,6 +62,7 @@ from isomorph.core.model import OutputOrder
 from isomorph.diagnose.weight_proof import WeightProof
 from isomorph.inputs.sample_batching import for_both
 from isomorph.localize.probe_search import Probed, probed
+from isomorph.localize.unrounded_weights import UnroundedCandidates
 from isomorph.localize.weight_effect import ConstantExperiment
 from isomorph.localize.weight_findings import ComparedWeights
 from isomorph.match.binding import check_budget_names, check_layout_names
@@ -104,7 +105,7 @@ def check_pair(
         else:
             samples = samples_of(prepared, given)
         earlier = _Earlier(outputs=outputs)
-        steps = None if plan is None else StepsTogether(prepared=prepared, samples=samples)
+        steps = None if plan is None else pair.steps(samples)
         for sample in log.each_sample(samples):
             earlier = pair.check_sample(sample, earlier, plan, steps)
         if plan is not None:
@@ -150,6 +151,7 @@ class _PairCheck:
     sizes: Sized
     declared_terms: Terms
     weights: ComparedWeights
+    unrounded: UnroundedCandidates
     proof: ProofBeside
 
     @classmethod
@@ -163,13 +165,15 @@ class _PairCheck:
             channels=reference.channels_last != candidate.channels_last,
             layouts_of=names_of(right.outputs) - names_of(right.inputs),
         )
+        weights = ComparedWeights(prepared.reference, prepared.candidate)
         return cls(
             log=log,
             prepared=prepared,
             collectors=Collectors.of(options),
             sizes=Sized(stated=options.sizes is not None),
             declared_terms=terms,
-            weights=ComparedWeights(prepared.reference, prepared.candidate),
+            weights=weights,
+            unrounded=UnroundedCandidates(weights),
             proof=ProofBeside(requested=options.prove),
         )
 
@@ -183,6 +187,12 @@ class _PairCheck:
         """How the outputs of the two models are ordered."""
         prepared = self.prepared
         return {prepared.reference.model.output_order, prepared.candidate.model.output_order}
+
+    def steps(self, samples: Sequence[Sample]) -> StepsTogether:
+        """The later steps of decoding, which are evaluated several at a time."""
+        return StepsTogether(
+            prepared=self.prepared, samples=samples, unrounded=self.unrounded.prepare
+        )
 
     def check_interface(self) -> None:
         """Compare what the two models declare: inputs, and the order and names of outputs."""
@@ -250,7 +260,7 @@ class _PairCheck:
         if ready is not None or is_deterministic(log, ref, cand):
             earlier = self._compare(sample, (ref, cand), earlier, plan)
         if steps is not None:
-            steps.note((ref, cand))
+            steps.note((ref, cand), same_weights=earlier.loss.same_weights)
         add_failures(log, sample, ref, cand)
         return earlier
 
@@ -272,12 +282,13 @@ class _PairCheck:
             )
             decoded = sample.kind is InputKind.DECODED and not log.options.strict
             later = decoded and len(log.samples) > FULL_STEPS
+            terms = replace(terms, same_weights=later and earlier.loss.same_weights)
             comparison = compared_sample(sides, earlier.outputs, terms, later=later)
         comparison, found = confirmed(sides, comparison, earlier.outputs, terms)
         if log.options.look_into_loss:
             with phase("study of the loss"):
                 loss = study_loss(
-                    sides, comparison, self.terms, sample.kind, loss, weights=self.weights
+                    sides, comparison, self.terms, sample.kind, loss, candidates=self.unrounded
                 )
             log.add(loss.outcome)
             comparison = loss.comparison or comparison

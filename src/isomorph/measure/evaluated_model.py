@@ -15,7 +15,7 @@ from isomorph.core.stated_numbers import FIRST_DRAWS, WIDE_DRAWS
 from isomorph.core.trace import Noise, RunRequest
 from isomorph.measure.evaluated_tail import EvaluatedTail, even_tail, small_enough
 from isomorph.measure.graph_tail import Tail
-from isomorph.measure.noise_draws import NoiseDraws, flattened
+from isomorph.measure.noise_draws import DrawnNoise, NoiseDraws, flattened
 from isomorph.measure.precision import jumps, narrow_constants
 from isomorph.measure.run_time_quantizers import execution_noise
 from isomorph.measure.spread import Spread, finite_where
@@ -223,12 +223,23 @@ class EvaluatedModel:
             return self.intended_loss()
         return self._spread("execution loss", noise, about_mean=noise.quantizers)
 
-    def rounding_draws(self) -> NoiseDraws | None:
-        """Return the draws of its rounding so far, for more; None where its oracle fails."""
+    def draws_made(self) -> tuple[DrawnNoise, ...]:
+        """Return every noise that was drawn so far, and how often."""
+        return tuple(
+            DrawnNoise(what=what, noise=each.noise, about_mean=each.about_mean, draws=each.drawn)
+            for what, each in self._spreading.items()
+        )
+
+    def draws_like(self, other: DrawnNoise) -> NoiseDraws | None:
+        """Return the draws so far of a noise that was drawn on other feeds, for more.
+
+        None where its oracle fails.
+        """
         if isinstance(self.oracle_outputs(), IsomorphError):
             return None
-        noise = Noise(seed=self.seed, rounding=True)
-        return self._spreading.setdefault("rounding", self._begin(noise, about_mean=False))
+        if other.what not in self._spreading:
+            self._spreading[other.what] = self._begin(other.noise, about_mean=other.about_mean)
+        return self._spreading[other.what]
 
     def draw_more(self, draws: int, *, allowance: bool = True) -> bool:
         """Use this many draws from now on; False if there are as many already.

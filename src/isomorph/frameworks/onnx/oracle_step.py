@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from isomorph.oracle.stored_matrix import StoredMatrix
 
 _PRODUCTS = frozenset({"MatMul", "Gemm"})
+_WEIGHTS = {"MatMulNBits": (1, 2, 3, 4), "MatMulInteger": (1, 3), "ConvInteger": (1, 3)}
+"""Inputs of which a kernel makes its weights (``Call.of_weights``)."""
 _LOOK_UPS = frozenset({"Gather", "GatherElements", "GatherND"})
 
 
@@ -88,6 +90,11 @@ class OnnxStep(Step[str]):
         if not particular or view is not WIDE or all(value.constant for value in inputs):
             return [view(value) for value in inputs]
         return [self._consumed(place, value) for place, value in enumerate(inputs)]
+
+    @property
+    def weight_places(self) -> tuple[int, ...]:
+        """Those of a product with packed or quantized weights."""
+        return _WEIGHTS.get(self.op, ()) if self.kernel is not None else ()
 
     @property
     def multiplies(self) -> bool:
