@@ -130,10 +130,12 @@ def study_loss(
     earlier: LossStudy,
     *,
     candidates: UnroundedCandidates,
+    few_draws: bool = False,
 ) -> LossStudy:
     """Judge a loss of precision by its nodes, where the size of the loss does not decide.
 
-    It is done once, and for each sample of a test set that is in doubt.
+    It is done once, and for each sample of a test set that is in doubt. ``few_draws``: the size of
+    the loss was measured by few draws, because the same weights were to be compared.
     """
     reference, candidate = sides
     result = replace(earlier, comparison=comparison, outcome=Outcome(), same_weights=False)
@@ -156,8 +158,7 @@ def study_loss(
         part = beyond and compared_unrounded(sides, comparison, terms, candidates, in_part=True)
         if part and part.located is not None and part.located.chain.faults:
             return replace(result, studied=True, hidden=part.located)
-    if earlier.same_weights and _lossy(comparison, lost_by_weights):
-        # It was judged by few draws, because the comparison with the same weights was expected.
+    if few_draws and _lossy(comparison, lost_by_weights):
         comparison = compare(reference, candidate, comparison.bindings, terms)
         result, beyond = replace(result, comparison=comparison), _divergent(comparison)
     if not _in_doubt(candidate, comparison, terms):
@@ -180,6 +181,18 @@ def study_loss(
         return replace(result, outcome=Outcome(skipped=(skipped,)))
     judged = judge_losses(comparison, located)
     return replace(result, comparison=judged, hidden=located if _divergent(judged) else None)
+
+
+def judges_same_weights(
+    options: CheckConfig,
+    sides: tuple[EvaluatedModel, EvaluatedModel],
+    earlier: LossStudy,
+    candidates: UnroundedCandidates,
+) -> bool:
+    """Whether a loss is going to be judged with the reference's weights in the candidate."""
+    if not options.look_into_loss:
+        return False
+    return earlier.same_weights if earlier.studied else candidates.apply_to(*sides)
 
 
 def with_doubtful_losses(comparison: Comparison, terms: Terms) -> Comparison:

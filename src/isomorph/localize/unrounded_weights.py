@@ -118,6 +118,17 @@ class UnroundedCandidates:
         wide = candidate.evaluated_by(ReplacedConstants(oracle, self._replaced))
         return _widened(wide, packed.missing | packed.misread)
 
+    def apply_to(self, reference: EvaluatedModel, candidate: EvaluatedModel) -> bool:
+        """Whether only weights are narrow, each of them with an origin in the reference."""
+        try:
+            if candidate.oracle().capabilities.feed != "all":
+                return False
+            if not _only_weights(reference, candidate) or self._numbers is None:
+                return False
+            return not self._numbers[1].missing
+        except (IsomorphError, ValueError):
+            return False
+
     def prepare(self, candidates: Sequence[EvaluatedModel]) -> list[EvaluatedModel]:
         """The models that ``of`` is going to return for these, to be evaluated side by side."""
         try:

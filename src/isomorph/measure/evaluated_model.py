@@ -225,21 +225,14 @@ class EvaluatedModel:
 
     def draws_made(self) -> tuple[DrawnNoise, ...]:
         """Return every noise that was drawn so far, and how often."""
-        return tuple(
-            DrawnNoise(what=what, noise=each.noise, about_mean=each.about_mean, draws=each.drawn)
-            for what, each in self._spreading.items()
-        )
+        return tuple(each.made(what) for what, each in self._spreading.items())
 
     def draws_like(self, other: DrawnNoise) -> NoiseDraws | None:
-        """Return the draws so far of a noise that was drawn on other feeds, for more.
-
-        None where its oracle fails.
-        """
+        """Return the draws of a noise that was drawn on other feeds; None if the oracle fails."""
         if isinstance(self.oracle_outputs(), IsomorphError):
             return None
-        if other.what not in self._spreading:
-            self._spreading[other.what] = self._begin(other.noise, about_mean=other.about_mean)
-        return self._spreading[other.what]
+        own = self._spreading.get(other.what) or self._begin(other.noise, other.about_mean)
+        return self._spreading.setdefault(other.what, own)
 
     def draw_more(self, draws: int, *, allowance: bool = True) -> bool:
         """Use this many draws from now on; False if there are as many already.
@@ -278,7 +271,7 @@ class EvaluatedModel:
             outputs = self.oracle_outputs()
             if isinstance(outputs, IsomorphError):
                 raise outputs
-            spreading = self._spreading.setdefault(what, self._begin(noise, about_mean=about_mean))
+            spreading = self._spreading.setdefault(what, self._begin(noise, about_mean))
             draws = self.allowance_draws if what == _ALLOWANCE else self.draws
             spreading.draw_until(
                 draws,
@@ -299,7 +292,7 @@ class EvaluatedModel:
 
         return self._keep(what, work)
 
-    def _begin(self, noise: Noise, *, about_mean: bool) -> NoiseDraws:
+    def _begin(self, noise: Noise, about_mean: bool) -> NoiseDraws:  # noqa: FBT001
         jumping = jumps(self.model.graph)
         return NoiseDraws(self._nested(), noise, about_mean=about_mean, jumps=jumping)
 

@@ -79,6 +79,12 @@ class NoiseDraws:
         """The number of draws so far, without wider ones."""
         return self._plain
 
+    def made(self, what: str) -> DrawnNoise:
+        """The noise and how often it was drawn, under the name of what it explains."""
+        return DrawnNoise(
+            what=what, noise=self.noise, about_mean=self.about_mean, draws=self._plain
+        )
+
     @property
     def bytes_of_draw(self) -> int:
         """The size of the results of one draw."""
