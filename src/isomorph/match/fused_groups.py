@@ -23,7 +23,7 @@ def connected_nodes(
     One graph may compute in one node what the other computes in three; the nodes between aligned
     tensors correspond as sets.
     """
-    sets = DisjointSets()
+    sets = DisjointSets[Place]()
     aligned: tuple[set[str], set[str]] = (set(), set())
     for ref, cand in pairs:
         aligned[0].add(ref)
