@@ -19,7 +19,7 @@ from isomorph.checking.evaluate import evaluate, evaluate_candidate
 from isomorph.core.decoding_limits import FULL_STEPS, STEP_BYTES, STEPS_TOGETHER
 from isomorph.core.errors import IsomorphError
 from isomorph.core.memory import share_of_memory
-from isomorph.core.stated_numbers import FIRST_DRAWS
+from isomorph.core.stated_numbers import DRAWS
 from isomorph.measure.evaluated_batch import draw_noise, draw_tails, run_deployed, run_oracles
 from isomorph.measure.parallel import run_parallel
 
@@ -70,7 +70,7 @@ class StepsTogether:
         """
         reference, candidate = [_repeated(each) for each in sides]
         if same_weights:
-            candidate = [replace(e, draws=min(e.draws, FIRST_DRAWS)) for e in candidate]
+            candidate = [replace(e, draws=min(e.draws, DRAWS)) for e in candidate]
         self._drawn, self._same_weights = (reference, candidate), same_weights
         self._bytes = sum(map(_output_bytes, sides))
 

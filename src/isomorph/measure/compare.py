@@ -208,6 +208,8 @@ def _judge_pair(
             judged = _judge_once(reference, candidate, left, right, terms)
         if beyond_doubt(judged[0], terms.false_alarm, smooth=smooth):
             return judged
+        if terms.same_weights and settled_but_for_loss(judged[0], terms.false_alarm):
+            return judged
     accepted = judged[0].verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED}
     sharper = [False]
     if accepted and widened_by_few_draws(judged[0], terms.false_alarm):

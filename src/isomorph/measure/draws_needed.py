@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from isomorph.core.chance import largest_deficit
 from isomorph.core.divergence import Divergence, ErrorTerm, Verdict
-from isomorph.core.stated_numbers import MISSED_FINDING, PROBABLY_NOT
+from isomorph.core.stated_numbers import DRAWS, MISSED_FINDING, PROBABLY_NOT
 from isomorph.measure.spread import comfortable, hopeless, threshold
 
 
@@ -77,9 +77,14 @@ def lost_by_weights(divergence: Divergence) -> bool:
 
 
 def settled_but_for_loss(divergence: Divergence, false_alarm: float) -> bool:
-    """Whether there is a loss, and the run is right beyond doubt, however large that loss is."""
-    lossy = divergence.verdict is Verdict.DEGRADED or lost_by_weights(divergence)
-    run = divergence.execution_candidate
+    """Whether there is a loss, and the run is right beyond doubt, however large that loss is.
+
+    One beyond its budget has the usual number of draws first: few draws understate what a width
+    intends, and the report states the share.
+    """
+    loss, run = divergence.intended_loss, divergence.execution_candidate
+    measured = loss is not None and (loss.budget.draws or 0) >= DRAWS
+    lossy = divergence.verdict is Verdict.DEGRADED or (measured and lost_by_weights(divergence))
     return lossy and run is not None and clearly_within(run, false_alarm)
 
 
