@@ -9,7 +9,7 @@ from typing import Any
 
 from isomorph.core.errors import UnreadableModelError
 from isomorph.frameworks.executorch.file_layout import FileLayout
-from isomorph.frameworks.executorch.program import DTYPES, PteTensor
+from isomorph.frameworks.executorch.program import DTYPES, Places, PteTensor
 from isomorph.oracle.dtypes import numpy_dtype
 from isomorph.store.flatbuffer import DamagedFlatbufferError, Table
 
@@ -36,9 +36,6 @@ LISTS = (Kind.TENSORS, Kind.OPTIONALS)
 """Lists of tensors."""
 NUMBERS: Mapping[int, str] = {Kind.INT: "q", Kind.BOOL: "?", Kind.DOUBLE: "d"}
 """The struct letters of plain numbers."""
-
-Places = tuple[tuple[str, int], ...]
-"""Where the numbers or the word of an attribute lie in the file, as ``struct`` names their type."""
 
 
 class PlanValues:

@@ -7,7 +7,7 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from isomorph.core.cutting import unknown_tensor, walk_back
+from isomorph.core.cutting import require_known, walk_back
 from isomorph.frameworks.jax.program import JaxNode, JaxProgram
 
 _PRECISE = {"high": "HIGH", "highest": "HIGHEST"}
@@ -27,9 +27,7 @@ class Cutter:
 
     def check(self, names: Sequence[str]) -> None:
         """Refuse names that no tensor of the main function has."""
-        for name in names:
-            if name not in self.tensors:
-                raise unknown_tensor(name, self.tensors)
+        require_known(names, self.tensors)
 
     def ends(self, fed: Mapping[str, Any], fetch: Sequence[str]) -> list[str]:
         """The inputs that fetching needs and that are not fed."""

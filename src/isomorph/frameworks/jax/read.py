@@ -18,7 +18,7 @@ from isomorph.frameworks.jax.inline import inline
 from isomorph.frameworks.jax.mlir_values import name_in
 from isomorph.frameworks.jax.program import JaxNode, JaxProgram
 from isomorph.frameworks.jax.reader import Reader
-from isomorph.store.safe_paths import require_file
+from isomorph.store.model_bytes import mapped
 
 CPU = "cpu"
 _KEY = re.compile(r"\['([^'\]]+)'\]")
@@ -30,12 +30,7 @@ _INNER_MAIN = "_wrapped_jax_export_main"
 def open_path(path: Path) -> JaxProgram:
     """Read a file that ``Exported.serialize`` wrote."""
     file = str(path)
-    require_file(path)
-    data = path.read_bytes()
-    if not data:
-        raise UnreadableModelError(
-            "MODEL_EMPTY", "the file is empty:", file=file, fix="export the function again"
-        )
+    data = bytes(mapped(path))
     place = place_of_module(data)
     if place is None:
         raise UnreadableModelError(

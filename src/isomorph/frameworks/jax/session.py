@@ -7,7 +7,6 @@ of its module, compiled by XLA.
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from jax._src.lib import xla_client
 from jax.extend import backend
 from jaxlib import _jax
 
-from isomorph.core.cutting import outputs_only, unfed_inputs
+from isomorph.core.cutting import outputs_only, refuse_noise, unfed_inputs
 from isomorph.core.errors import (
     IsomorphError,
     RefusedError,
@@ -27,6 +26,7 @@ from isomorph.core.errors import (
     UsageError,
     listed,
 )
+from isomorph.core.kept_pieces import KeptPieces
 from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.frameworks.jax.cut import Cutter
 from isomorph.frameworks.jax.mlir_values import array_of
@@ -69,7 +69,7 @@ class JaxSession:
         self._precision = words["matmul_precision"]
         self._cutter = Cutter(program)
         self._device = jax.devices(CPU)[0]
-        self._pieces: OrderedDict[Any, Any] = OrderedDict()
+        self._pieces: KeptPieces[Any] = KeptPieces(KEPT_PIECES)
         self._call = jax.jit(program.exported.call, compiler_options=self._options or None)
         self.environment = replace(
             environment,
@@ -81,8 +81,7 @@ class JaxSession:
 
     def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
         """Compute ``fetch`` from ``feeds``; both may name any tensor of the main function."""
-        if noise is not None:
-            raise UsageError("NO_NOISE", "only an oracle can be disturbed, not JAX")
+        refuse_noise(noise, "JAX")
         wanted = tuple(dict.fromkeys(fetch))
         self._cutter.check((*feeds, *wanted))
         given = {name: self._fitted(name, value) for name, value in feeds.items()}
@@ -144,13 +143,9 @@ class JaxSession:
         names = tuple(name for name in given if name in self._program.values)
         key = (names, tuple(fetch))
         try:
-            if key not in self._pieces:
-                self._pieces[key] = self._compiled(names, fetch)
-                while len(self._pieces) > KEPT_PIECES:
-                    self._pieces.popitem(last=False)
-            self._pieces.move_to_end(key)
+            piece = self._pieces.get(key, lambda: self._compiled(names, fetch))
             buffers = [jax.device_put(given[name], self._device) for name in names]
-            results = self._pieces[key].execute_sharded(buffers)
+            results = piece.execute_sharded(buffers)
             arrays = results.disassemble_into_single_device_arrays()
             return {name: np.asarray(parts[0]) for name, parts in zip(fetch, arrays, strict=True)}
         except IsomorphError:
