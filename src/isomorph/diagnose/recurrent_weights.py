@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.messages import message
+from isomorph.core.ops import GATES
 from isomorph.diagnose import node_constants
+from isomorph.diagnose.constant_diff import ROUNDING
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
 
-_GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 # How the gates of PyTorch and Keras become ONNX's: i f g o → i o f c, and r z n → z r h.
 _KNOWN_ORDERS = {
-    "LSTM": ((0, 3, 1, 2), (0, 1, 2, 3)),
-    "GRU": ((1, 0, 2), (0, 1, 2)),
-    "RNN": ((0,),),
-}
+    4: ((0, 3, 1, 2), (0, 1, 2, 3)),
+    3: ((1, 0, 2), (0, 1, 2)),
+    1: ((0,),),
+}  # fmt: skip
 
 Change = tuple[list[tuple[str, "Array"]], str]
 """Constants with their new values, and what was done in words."""
@@ -35,7 +36,7 @@ def recurrent(context: FaultContext) -> Iterator[Change]:
             yield [(name, whole)], message("PATCH.gate_weights")
     node = _node(context)
     if node is not None:
-        yield from _reordered(_node_weights(context, node), _GATES[node.op])
+        yield from _reordered(_node_weights(context, node), GATES[node.op])
 
 
 def packed(context: FaultContext) -> Iterator[tuple[str, Array, Array]]:
@@ -44,24 +45,28 @@ def packed(context: FaultContext) -> Iterator[tuple[str, Array, Array]]:
     if node is None:
         return
     ref_values = [context.constant(context.reference, name) for name in _reference_names(context)]
-    known = [each for each in ref_values if each is not None]
+    gates = GATES[node.op]
+    known = list(singles([each for each in ref_values if each is not None], gates))
     for name, value in _node_weights(context, node).items():
-        for order in _KNOWN_ORDERS[node.op]:
+        likely = likely_order(value, known, gates)
+        orders = (*((likely,) if likely is not None else ()), *_KNOWN_ORDERS[gates])
+        for order in dict.fromkeys(orders):
             for whole in stacked(value.shape, known, order):
                 yield name, value, whole
 
 
 def _node(context: FaultContext) -> Node | None:
-    return next((each for each in context.nodes if each.op in _GATES), None)
+    return next((each for each in context.nodes if each.op in GATES), None)
 
 
 def _node_weights(context: FaultContext, node: Node) -> dict[str, Array]:
-    """The weights and biases of the recurrent node."""
+    """The weights and biases of the recurrent node: what has a row for each gate."""
     return {
         name: value
         for name in node_constants.floats(context.candidate, [node])
-        if name in node.inputs[1:4]
-        and (value := context.constant(context.candidate, name)) is not None
+        if (value := context.constant(context.candidate, name)) is not None
+        and 1 < value.ndim <= 3
+        and any(size % GATES[node.op] == 0 for size in value.shape[:2])
     }
 
 
@@ -69,10 +74,50 @@ def _reference_names(context: FaultContext) -> list[str]:
     return [
         name
         for node in context.counterparts
-        if node.op in _GATES
+        if node.op in GATES
         for name in node.inputs
         if name in context.reference.constants
     ]
+
+
+def singles(known: Sequence[Array], gates: int) -> Iterator[Array]:
+    """The matrices and vectors of single directions, out of stacks of all directions too."""
+    for value in known:
+        if value.ndim == 3:
+            yield from value
+        elif value.ndim == 2 and value.shape[0] % gates and value.shape[1] % (2 * gates) == 0:
+            yield from value.reshape(2 * value.shape[0], -1)
+        else:
+            yield value
+
+
+def _joined(known: Sequence[Array], size: int) -> list[Array]:
+    """The sums of both biases of each direction."""
+    vectors = [each for each in known if each.shape == (size,)]
+    return [one + other for one, other in zip(vectors[::2], vectors[1::2], strict=False)]
+
+
+def likely_order(value: Array, known: Sequence[Array], gates: int) -> tuple[int, ...] | None:
+    """The order of gates in which a weight holds all blocks, or all but one, of a known one."""
+    for own in value if value.ndim == 3 or value.shape[0] % gates else [value]:
+        there = [*known, *(_joined(known, own.size) if own.ndim == 1 else ())]
+        for right in there:
+            if right.shape != own.shape or own.shape[0] % gates:
+                continue
+            blocks = np.split(right, gates)
+            order = [
+                next((k for k, each in enumerate(blocks) if _equal(part, each)), None)
+                for part in np.split(own, gates)
+            ]
+            left = [k for k in range(gates) if k not in order]
+            if len(left) == order.count(None) <= 1 < gates:
+                return tuple(left[0] if k is None else k for k in order)
+    return None
+
+
+def _equal(one: Array, other: Array) -> bool:
+    """Whether these are the same numbers, each rounded once more at most."""
+    return bool(np.all(np.abs(one - other) <= ROUNDING * np.abs(other)))
 
 
 def stacked(
@@ -93,6 +138,10 @@ def stacked(
         if len(vectors) == 2 * shape[0]:
             parts = [in_order(each, order) for each in vectors]
             yield np.concatenate(parts).reshape(shape)
+        for chosen in combinations(_joined(known, shape[1]), shape[0]):
+            yield np.stack([in_order(each, order) for each in chosen])
+    if len(shape) == 2:
+        yield from (in_order(each, order) for each in known if each.shape == shape)
 
 
 def in_order(value: Array, order: tuple[int, ...]) -> Array:
@@ -115,8 +164,10 @@ def _reordered(weights: dict[str, Array], blocks: int) -> Iterator[Change]:
 
 
 def _gates_in_order(value: Array, order: tuple[int, ...]) -> Array:
-    """A stored weight, direction by direction; a bias holds two sets of blocks."""
-    sets = 2 if value.ndim == 2 else 1
+    """A stored weight, direction by direction; a bias may hold two sets of blocks."""
+    if value.ndim == 2 and value.shape[0] % len(order) == 0:
+        return in_order(value, order)
+    sets = 2 if value.ndim == 2 and value.shape[1] % (2 * len(order)) == 0 else 1
     parts = [np.split(direction, sets, axis=0) for direction in value]
     whole = [np.concatenate([in_order(part, order) for part in each], axis=0) for each in parts]
     return np.stack(whole)

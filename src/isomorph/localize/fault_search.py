@@ -23,7 +23,7 @@ from isomorph.core.limits import (
 from isomorph.localize.error_location import describe_error, relative_error
 from isomorph.localize.fault import Fault, likeliest_node, placed_value, repeated
 from isomorph.localize.lost_fusion import activation_follows, only_rectified, rectified_tensors
-from isomorph.localize.shape_tensors import extra_size_tensors
+from isomorph.localize.shape_tensors import extra_size_tensors, reads_sizes
 from isomorph.localize.substitution import Substitution, unreshaped
 from isomorph.localize.substitution_order import (
     LimitedTrials,
@@ -316,7 +316,8 @@ class Search:
         """Return the wrong tensors that are computed from this one within a few nodes.
 
         One node is not enough: with a separate bias node the sum has no counterpart. Nodes that
-        pass on their input do not count: a quantized graph has three between any two others.
+        pass on their input do not count: a quantized graph has three between any two others. What
+        reads its sizes alone repeats the sizes of what was put there, whatever the values are.
         """
         found: list[str] = []
         layer, passed = [tensor], {tensor}
@@ -324,6 +325,8 @@ class Search:
             open_ends, layer = layer, []
             while open_ends:
                 for node in self.candidate.topology.readers.get(open_ends.pop(0), ()):
+                    if reads_sizes(self.candidate, node):
+                        continue
                     made = [n for n in node.outputs if n in self.values and n not in passed]
                     fresh = [name for name in made if name not in self.right]
                     found += fresh

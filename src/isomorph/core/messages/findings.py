@@ -17,6 +17,7 @@ FINDINGS: Mapping[str, str] = {
     "{expected}",
     "GUILTY_NODE.weight_alone": "this weight alone changes its output by {error}",
     "GUILTY_NODE.group": "{place} with {others} before it",
+    "GUILTY_NODE.member": "{place} among the {count} nodes up to {node!r}",
     "GUILTY_NODE.large_group": "somewhere in the {count} nodes up to {node!r}, which share no "
     "tensor with the reference",
     "GUILTY_NODE.counterpart": " (reference: {node})",
