@@ -51,7 +51,8 @@ class Weight:
         yield from self._dropped(context)
         strange = node_constants.weights(context, node_constants.unmatched(context))
         known = {name for name, value, whole in packed(context) if np.array_equal(value, whole)}
-        if strange := [name for name in strange if name not in known]:
+        strange = [name for name in strange if name not in known and not _blank(context, name)]
+        if strange:
             yield Diagnosis(
                 cause="weight",
                 certainty=Certainty.POSSIBLE,
@@ -164,6 +165,16 @@ class Weight:
                     lost = context.reference.constants[name].value_digest not in digests
                     yield _dropped(context.node.name, name, lost=lost)
                     return
+
+
+def _blank(context: FaultContext, name: str) -> bool:
+    """Whether a constant is one number throughout, as what a loop or a layer begins with is."""
+    value = context.constant(context.candidate, name)
+    sizes = {
+        int(np.prod(context.reference.constants[each].shape))
+        for each in node_constants.floats(context.reference, context.counterparts)
+    }
+    return value is not None and value.size not in sizes and len(np.unique(value)) == 1
 
 
 def _worked_in(context: FaultContext) -> Iterator[dict[str, Array]]:
