@@ -139,10 +139,9 @@ class Editor(EditDispatcher):
         for name, node in self.nodes.items():
             for key, number, _ in bodies(node):
                 if edit.tensor.startswith(inside := f"{name}/{key}#{number}/"):
-                    own = edits.SetConstant(
-                        tensor=edit.tensor.removeprefix(inside), value=edit.value
-                    )
-                    self._edit_body(edits.EditBody(node=name, body=key, edits=(own,)))
+                    rest = edit.tensor.removeprefix(inside)
+                    change = edits.SetConstant(tensor=rest, value=edit.value)
+                    self._edit_body(edits.EditBody(node=name, body=key, edits=(change,)))
                     return
         if self._around is None:
             raise unknown_name("constant", edit.tensor)
