@@ -174,12 +174,12 @@ def test_a_constant_of_a_body_has_a_path(tmp_path):
     proto = onnx.parser.parse_model(
         '<ir_version: 9, opset_import: ["" : 20]> g (float[1,3] x, bool c) => (float[1,3] y)'
         " <float[1] w = {2.0}> {"
-        " [choose] y = If(c) <then_branch = a () => (float[1,3] t) <float[1] w = {3.0}>"
-        " { t = Mul(x, w) }, else_branch = b () => (float[1,3] e) { e = Mul(x, w) }> }"
+        " [choose] y = If(c) <then_branch = a () => (float[1,3] t) <float[1] k = {3.0}>"
+        " { t = Mul(x, k) }, else_branch = b () => (float[1,3] e) { e = Mul(x, w) }> }"
     )
     path, fixed = tmp_path / "if.onnx", tmp_path / "fixed.onnx"
     onnx.save(proto, path)
-    place = "choose/then_branch#0/w"
+    place = "choose/then_branch#0/k"
     patch = Patch(summary="", edits=(edits.SetConstant(tensor=place, value=np.array([5.0])),))
     FRAMEWORK.apply(FRAMEWORK.load(path, {}), patch, fixed)
     session = onnxruntime.InferenceSession(fixed, providers=["CPUExecutionProvider"])
