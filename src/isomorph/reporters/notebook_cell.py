@@ -19,7 +19,7 @@ from isomorph.reporters._figures import (
     used,
     without_numbers,
 )
-from isomorph.reporters._lead import quality
+from isomorph.reporters._lead import explanation
 from isomorph.reporters._profile_drawing import profile_drawing
 from isomorph.reporters._repair_command import repair_command, repairable
 
@@ -74,8 +74,7 @@ def _verdict(report: Report) -> str:
     covers = _text(report.headline.removeprefix(word).strip())
     rest = f"{covers}: " if covers else ""
     badge = f'<span style="{style}">{_text(word)}</span>'
-    figures = [*quality(report)] if report.verdict is Verdict.DEGRADED else []
-    reason = _text("; ".join([*figures, report.reason]), limit=2000)
+    reason = _text(explanation(report), limit=2000)
     return f'<div style="margin:2px 0 6px">{badge} {rest}{reason}</div>'
 
 
