@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from isomorph.core.escaping import printable
+from isomorph.core.messages import message
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -72,7 +73,7 @@ class Progress:
 
     def step(self, number: int, count: int) -> None:
         """Show that step ``number`` of ``count`` begins."""
-        self._step = f"step {number} of {count}, "
+        self._step = message("REPORT.step_of", number=number, count=count)
 
     def _begin(self) -> None:
         with self._lock:

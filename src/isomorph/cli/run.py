@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from isomorph.cli import options
 from isomorph.cli.option_groups import InputFlags, LoadFlags, RuntimeFlags, options_of
 from isomorph.cli.parameters import Option
+from isomorph.core.messages import message
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Trace
@@ -55,7 +56,7 @@ def run(
             notes = keep(trace, output)
     lines = [as_text(trace), *(f"note: {printable(note)}" for note in notes)]
     if output is not None:
-        lines.append(f"written to {printable(str(output))}")
+        lines.append(message("REPORT.written", file=printable(str(output))))
     write("\n".join(lines), None)
     return provider_code(trace.environment.facts)
 

@@ -48,8 +48,8 @@ def aside(report: Report) -> str:
     if report.exit_code == report.verdict.exit_code:
         return ""
     if report.exit_code == BUG:
-        return ", against its proof"
-    return ", accepted" if report.exit_code == 0 else ", but not strictly"
+        return message("LEAD.against_proof")
+    return ", accepted" if report.exit_code == 0 else message("LEAD.not_strictly")
 
 
 def difference(report: Report) -> str:
@@ -68,7 +68,9 @@ def difference(report: Report) -> str:
         tried = entry.within + entry.beyond + entry.not_compared
         text = message("LEAD.on_inputs", text=text, count=entry.beyond, inputs=_inputs(tried))
     if len(wrong) > 1:
-        text = message("LEAD.others", text=text, others=counted(len(wrong) - 1, "more output"))
+        text = message(
+            "LEAD.others", text=text, others=counted(len(wrong) - 1, message("LEAD.output"))
+        )
     return text
 
 

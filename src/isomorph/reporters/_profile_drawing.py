@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from isomorph.core.escaping import printable
+from isomorph.core.messages import message
 
 if TYPE_CHECKING:
     from isomorph.core.profile import GraphProfile, Number
@@ -19,9 +20,9 @@ _RUNS = {"reference": "#3b82c4", "candidate": "#b7791f"}
 _SERIES = (
     # The hues of the page, distinguished by their dashes as well. A notebook does not say whether
     # it is light or dark, so each is readable on both.
-    ("translation", "translation: graph against graph, in float64", "#d6336c", ""),
-    ("execution", "{role} run against its graph in float64", "", "6 3"),
-    ("budget", "rounding budget of the run", "#868e96", "2 3"),
+    ("translation", "PROFILE.translation", "#d6336c", ""),
+    ("execution", "PROFILE.execution", "", "6 3"),
+    ("budget", "PROFILE.budget", "#868e96", "2 3"),
 )
 _MOST_LABELS = 3
 _FLOOR = 1e-20
@@ -32,7 +33,7 @@ def profile_drawing(graph: GraphProfile, faulty: set[str]) -> str:
     """The errors of each node of a graph in topological order; ``faulty`` nodes are marked."""
     series = [
         (
-            title.format(role=printable(graph.role)),
+            message(title, role=printable(graph.role)),
             color or _RUNS.get(graph.role, _RUNS["candidate"]),
             dash,
             getattr(graph, name),
@@ -52,7 +53,7 @@ def profile_drawing(graph: GraphProfile, faulty: set[str]) -> str:
         *_marks(graph, faulty),
         *_legend([(title, color, dash) for title, color, dash, _ in series]),
     ]
-    title = f"Relative error at each of {count} nodes of the {escape(printable(graph.role))}"
+    title = message("PROFILE.title", count=count, role=escape(printable(graph.role)))
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" style="max-width:100%;height:auto" '
         f'role="img" aria-label="{title}" font-family="system-ui,sans-serif" font-size="11">\n'
@@ -88,7 +89,7 @@ def _axis(low: int, high: int, count: int) -> Iterator[str]:
         )
     yield (
         f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 7}" text-anchor="end" fill="currentColor">'
-        f"{count} nodes in topological order</text>"
+        f"{message('PROFILE.axis', count=count)}</text>"
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.divergence import Verdict
 from isomorph.core.escaping import counted, printable
+from isomorph.core.messages import message
 from isomorph.reporters._figures import (
     NOT_MEASURED,
     NOTHING_FINITE,
@@ -103,7 +104,13 @@ def _table(head: tuple[str, ...], rows: list[list[str]]) -> str:
 def _outputs(report: Report) -> Iterator[str]:
     if not report.outputs:
         return
-    head = ("output", "verdict", "translation", "reference run", "candidate run")
+    head = (
+        "output",
+        "verdict",
+        "translation",
+        message("FIGURE.reference_run"),
+        message("FIGURE.candidate_run"),
+    )
     yield _table(head, [_output(each) for each in report.outputs[:MOST_OUTPUTS]])
     left = len(report.outputs) - MOST_OUTPUTS
     if left > 0:
@@ -136,7 +143,12 @@ def _findings(report: Report) -> Iterator[str]:
     yield "</ol>"
     left = len(report.findings) - MOST_FINDINGS
     if left > 0:
-        yield f"<div>… and {counted(left, 'more finding')}: report.findings_table()</div>"
+        more = message(
+            "FINDING.more",
+            findings=counted(left, message("FINDING.noun")),
+            how="report.findings_table()",
+        )
+        yield f"<div>{more}</div>"
     command = repair_command(report)
     if command is not None and any(repairable(each, report) for each in report.findings):
         yield f'<div style="margin-bottom:6px">repair: {_code(command)}</div>'
@@ -147,7 +159,7 @@ def _finding(finding: Finding) -> str:
     if finding.cause:
         facts.append(f"cause {_text(finding.cause)}")
     if finding.local_error is not None:
-        facts.append(f"own error {number(finding.local_error)}")
+        facts.append(message("FINDING.own_error", error=number(finding.local_error)))
     lines = [f"<b>{_text(finding.summary, limit=1000)}</b>"]
     if finding.fix:
         lines.append(f"fix: {_text(finding.fix, limit=1000)}")
@@ -171,5 +183,5 @@ def _foot(report: Report) -> str:
     facts = [f"seed {report.seed}"]
     if report.version:
         facts.append(f"isomorph {_text(report.version)}")
-    page = _code("report.save('report.html')")
-    return f'<div style="opacity:.75;font-size:.92em">{", ".join(facts)}; as a page: {page}</div>'
+    page = message("REPORT.as_page", call=_code("report.save('report.html')"))
+    return f'<div style="opacity:.75;font-size:.92em">{", ".join(facts)}; {page}</div>'
