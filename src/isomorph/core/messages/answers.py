@@ -22,7 +22,7 @@ ANSWERS: Mapping[str, str] = {
     "PROVE.unexplained_constant": "unexplained constant {constant}",
     "PROVE.different": "{place}: the two differ, or are equal by an identity that is not known "
     "here",
-    "PROVE.different_identity": "different identity",
+    "PROVE.different_identity": "not proven equal",
     "PROVE.domain": "equal only where a divisor, root or logarithm of one side is defined",
     "PROVE.interface": "the interface differs",
     "PROVE.measured": "float64 values on a sample differ by more than rounded constants explain",
