@@ -123,8 +123,19 @@ class ConstantChanges:
                 shown[side] = ABSENT if stored is None else _described(stored)
                 if stored is not None:
                     yield NodeChange(
-                        kind=ChangeKind.CONSTANT, name=name, reference=shown[0], candidate=shown[1]
+                        kind=ChangeKind.CONSTANT,
+                        name=name,
+                        reference=shown[0],
+                        candidate=shown[1],
+                        detail=self._zeros(side, name),
                     )
+
+    def _zeros(self, side: int, name: str) -> str:
+        """That a constant which only one side has holds nothing but zeros, as unused biases do."""
+        numbers = self._numbers(side, name)
+        if numbers is None or numbers.dtype.kind not in "fiu" or np.any(numbers):
+            return ""
+        return message("DIFF.zeros")
 
     def _change(self, one: str, other: str, *, ordered: bool) -> NodeChange | None:
         """How two constants differ; ``ordered``: another order of the same elements differs."""

@@ -46,11 +46,20 @@ def profile_drawing(graph: GraphProfile, faulty: set[str]) -> str:
         return ""
     low = math.floor(math.log10(max(min(values), _FLOOR)))
     high = max(math.ceil(math.log10(max(values))), low + 1)
+    # What is exact in every respect (sizes, masks) would pull each line to the lower edge.
+    drawn = [
+        place
+        for place, name in enumerate(graph.nodes)
+        if name in faulty or any(_shown(line[place]) for *_, line in series)
+    ]
     count = len(graph.nodes)
     parts = [
         *_axis(low, high, count),
-        *(_line(line, low, high, color, dash) for _, color, dash, line in series),
-        *_marks(graph, faulty),
+        *(
+            _line([line[place] for place in drawn], low, high, color, dash)
+            for _, color, dash, line in series
+        ),
+        *_marks([graph.nodes[place] for place in drawn], faulty),
         *_legend([(title, color, dash) for title, color, dash, _ in series]),
     ]
     title = message("PROFILE.title", count=count, role=escape(printable(graph.role)))
@@ -109,17 +118,17 @@ def _line(values: Sequence[Number], low: int, high: int, color: str, dash: str) 
     return f'<polyline points="{joined}" fill="none" stroke="{color}" stroke-width="1.7"{dashes}/>'
 
 
-def _marks(graph: GraphProfile, faulty: set[str]) -> Iterator[str]:
-    places = [place for place, name in enumerate(graph.nodes) if name in faulty]
+def _marks(nodes: Sequence[str], faulty: set[str]) -> Iterator[str]:
+    places = [place for place, name in enumerate(nodes) if name in faulty]
     for rank, place in enumerate(places):
-        x = _across(place, len(graph.nodes))
+        x = _across(place, len(nodes))
         yield (
             f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}" '
             'stroke="#e03131" stroke-width="1.2"/>'
         )
         if rank < _MOST_LABELS:
             anchor = "end" if x > WIDTH / 2 else "start"
-            name = escape(printable(graph.nodes[place], limit=60))
+            name = escape(printable(nodes[place], limit=60))
             shift = -4 if anchor == "end" else 4
             yield (
                 f'<text x="{x + shift:.1f}" y="{TOP + 11 + 13 * rank}" text-anchor="{anchor}" '

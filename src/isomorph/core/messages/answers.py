@@ -206,6 +206,7 @@ ANSWERS: Mapping[str, str] = {
     "DIFF.cost": "Cost, in seconds",
     "DIFF.of_budget": "of its budget",
     "DIFF.the_same": "{count} the same",
+    "DIFF.zeros": "every element is 0",
     "DIFF.computed": "computed in another way",
     "DIFF.same_rounding": "the same up to rounding; {compared}",
     "DIFF.other_order": "the same elements in another order",

@@ -126,7 +126,7 @@ REPORTS: Mapping[str, str] = {
     "PROFILE.execution": "{role} run against its graph in float64",
     "PROFILE.axis": "{count} nodes in topological order",
     "PROFILE.budget": "rounding budget of the run",
-    "PROFILE.title": "Relative error at each of {count} nodes of the {role}",
+    "PROFILE.title": "Relative error along the {count} nodes of the {role}",
     # the baseline
     "BASELINE.values": "its values differ",
     "BASELINE.shape": "its shape differs",
