@@ -127,7 +127,7 @@ function place(finding: Finding): HTMLElement | null {
   return h("dl", { class: "facts" }, ...rows.flatMap(([label, value]) => [h("dt", {}, label), h("dd", {}, value)]));
 }
 
-/** Public issues that describe this, "owner/project#7: what happens (address)": what happens is said once. */
+/** Public issues that describe this, "owner/project#7: what happens (address)": what happens stands once. */
 function issues(references: string[]): HTMLElement[] {
   const links = new Map<string, (HTMLElement | string)[]>();
   for (const reference of references) {
