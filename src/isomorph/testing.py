@@ -37,7 +37,7 @@ def assert_equivalent(
     """Fail unless the candidate is the same function, or differs as a baseline accepts.
 
     ``options`` and ``arguments`` are those of ``isomorph.check``. A candidate
-    that only loses what its lower precision intends passes, unless ``allow_degraded`` is False.
+    within the expected loss of its lower precision passes, unless ``allow_degraded`` is False.
     """
     __tracebackhide__ = True
     from isomorph.api import check
