@@ -74,17 +74,21 @@ OF_PEOPLE = (
     "cli/project.py",
     "cli/provider_code.py",
     "cli/run.py",
+    "cli/sweep_output.py",
+    "cli/view.py",
     "decoding/check.py",
     "diffing/constant_changes.py",
     "diffing/folded_layers.py",
     "diffing/group_constants.py",
     "extraction",
+    "localize/attribute_diff.py",
     "localize/error_location.py",
     "localize/input_search.py",
     "localize/size_search.py",
     "localize/unread_inputs.py",
     "localize/weight_inputs.py",
     "repair/fresh_samples.py",
+    "server",
 )
 """Packages and modules whose texts a user reads: answers, reports, and the origin of an input."""
 OF_PROGRAMS = frozenset(
@@ -95,7 +99,7 @@ OF_PROGRAMS = frozenset(
 COMMAND_LINES = ("pip install ", "import ", "isomorph ", "$ isomorph ")
 """Beginnings of texts that are typed, not read."""
 STYLE_OR_CODE = re.compile(
-    r"[a-z-]+:([^ ]| 0 )|bold |default-src|"
+    r"[a-z-]+:([^ ]| 0 )|bold |default-src|connect-src|"
     r"\"\"\"|from \w+|\w+ = |print\(|\[\^|--?\w|.*-m (venv|pip) |Fatal Python"
 )
 """How styles, policies, patterns and lines of programs begin."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 INPUTS: Mapping[str, str] = {
     "INPUT.in_range": "{origin}, in the calibrated range",
+    "INPUT.other_name": "{origin}, its {given!r} for input {name!r}",
     "INPUT.times": "the given inputs times {factor:g}",
     "INPUT.generated_times": "generated: {sample}, seed {seed}{times}",
     "INPUT.generated": "generated: {sample}, seed {seed}",
