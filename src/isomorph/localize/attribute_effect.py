@@ -19,6 +19,7 @@ import numpy as np
 from isomorph.core.coverage import InputKind
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import ATTRIBUTE_SCALES, SHOWN_INPUTS
+from isomorph.core.messages import message
 from isomorph.core.stated_numbers import (
     CLAMPED_IN_FLOAT16,
     CONFIRMING_INPUTS,
@@ -289,7 +290,7 @@ class AttributeExperiment:
                     chosen = random.random(value.shape) < 0.5
                     drawn = np.where(chosen, random.choice(inner, value.shape), drawn)
                     feeds[name] = drawn.astype(value.dtype)
-                recipe = f"inputs between the numbers of {each.name!r}, draw {place + 1}"
+                recipe = message("INPUT.between_numbers", name=each.name, draw=place + 1)
                 yield Trial(recipe=recipe, feeds=feeds, kind=InputKind.GENERATED)
 
     @cached_property

@@ -11,6 +11,7 @@ import numpy as np
 from isomorph.checking.prepare import prepare_pair
 from isomorph.core.coverage import InputKind
 from isomorph.core.errors import IsomorphError, UsageError
+from isomorph.core.messages import message
 from isomorph.inputs.feeds import Sample
 from isomorph.inputs.generate import SAMPLES, generate
 from isomorph.inputs.masks import UNSEEN, hidden_by, longest
@@ -38,7 +39,7 @@ def proof_samples(
     if given is None:
         return [
             Sample(
-                origin=f"generated: {kind}, seed {number}",
+                origin=message("INPUT.generated_kind", kind=kind, seed=number),
                 feeds=generate(graph, dims, sample=kind, seed=number, other_shapes=other_shapes),
                 kind=InputKind.GENERATED,
             )
@@ -75,7 +76,7 @@ def _resampled(graph: Graph, feeds: Arrays, seed: int) -> list[Sample]:
         if name in made and name not in kept
     }
     fresh |= kept
-    origin = f"fresh: like the given ones, seed {seed}"
+    origin = message("INPUT.like_given", seed=seed)
     return [Sample(origin=origin, feeds={**arrays, **fresh}, kind=InputKind.GENERATED)]
 
 
@@ -128,7 +129,7 @@ def _redrawn(graph: Graph, feeds: Arrays, seed: int) -> Sample:
         random = np.random.default_rng([seed, _FRESH, position])
         redrawn = array.dtype.kind in "fiub" and array.size
         drawn[name] = random.choice(array.reshape(-1), size=array.shape) if redrawn else array
-    origin = f"fresh: the given values redrawn, seed {seed}"
+    origin = message("INPUT.redrawn", seed=seed)
     return Sample(origin=origin, feeds=drawn, kind=InputKind.GENERATED)
 
 

@@ -35,7 +35,7 @@ def as_text(found: Ranges, *, everything: bool = False) -> str:
         lines += ["", columns([_heading(found), *rows])]
     hidden = len(found.tensors) - len(rows)
     if hidden:
-        lines.append(f"  … and {counted(hidden, 'tensor')} more (--all)")
+        lines.append(message("RANGES.more", tensors=counted(hidden, "tensor")))
     for each in found.overflows:
         lines += ["", *_shown_overflow(each, found)]
     lines += [f"note: {printable(each)}" for each in found.notes]
@@ -81,7 +81,7 @@ def headline(found: Ranges) -> str:
 
 
 def _heading(found: Ranges) -> Sequence[str]:
-    scales = ("scale", "measured scale") if found.target == "int8" else ()
+    scales = ("scale", message("RANGES.measured_scale")) if found.target == "int8" else ()
     return ("tensor", "operator", "bound", "measured", *scales, *_headroom(found), "status")
 
 
@@ -182,9 +182,8 @@ def _powers_of_two(headroom: float | None) -> str:
 
 def _effort(found: Ranges) -> str:
     parts = counted(found.boxes, "part")
-    return (
-        f"bounds of {parts} of the ranges; {counted(found.evaluations, 'run')} of the model in "
-        f"float64; seed {found.seed}"
+    return message(
+        "RANGES.effort", parts=parts, runs=counted(found.evaluations, "run"), seed=found.seed
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from isomorph import registry
+from isomorph.core.error_of import error_of
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.execution import NeedsPlatform
 from isomorph.core.protocols import EnvironmentReader, SetsPrecision
@@ -225,14 +226,30 @@ def completed(runtime: str, settings: Mapping[str, str]) -> Mapping[str, str]:
     known = registry.runtime(runtime).settings
     for key in settings:
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            raise UsageError(
-                "UNKNOWN_SETTING",
-                f"runtime {runtime!r} has no setting {key!r}",
-                why=f"it knows: {', '.join(sorted(known)) or 'none'}",
-                fix=f"--set {near[0]}=…" if near else None,
-            )
+            raise _unknown_setting(runtime, key, known)
     return {**known, **settings}
+
+
+def _unknown_setting(runtime: str, key: str, known: Mapping[str, str]) -> UsageError:
+    """The error with the setting that was meant, of this runtime or else of the other side's."""
+    owners: dict[str, list[str]] = {}
+    for other in registry.names("runtimes"):
+        for setting in registry.runtime(other).settings:
+            owners.setdefault(setting, []).append(other)
+    near = difflib.get_close_matches(key, known, n=1)
+    variant = "UNKNOWN_SETTING.near" if near else "UNKNOWN_SETTING.unknown"
+    if not near and (near := difflib.get_close_matches(key, owners, n=1)):
+        own = near == [key]
+        variant = "UNKNOWN_SETTING.of_other" if own else "UNKNOWN_SETTING.near_other"
+    return error_of(
+        UsageError,
+        variant,
+        runtime=runtime,
+        name=key,
+        known=", ".join(sorted(known)) or "none",
+        near=near[0] if near else "",
+        owners=" and ".join(owners[near[0]]) if near else "",
+    )
 
 
 def variables(runtime: Runtime, settings: Mapping[str, str]) -> Mapping[str, str]:

@@ -30,6 +30,8 @@ FINDINGS: Mapping[str, str] = {
     "were run",
     "BELOW_ROUNDING.output": "output {output!r}: the graphs differ by more than rounding the "
     "constants again explains, but by less than a run shows",
+    "BELOW_ROUNDING.unlike": "{text}; attributes or constants differ from the reference's at: "
+    "{names}",
     "FIRST_APART.words": "{place} makes output {output!r}, which differs although the node's "
     "inputs match; strings and lists are compared, but not substituted, so this is not proven",
     "FIRST_APART.off": "the run differs from its float64 value by {error}",
