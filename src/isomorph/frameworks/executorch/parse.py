@@ -19,6 +19,7 @@ from isomorph.frameworks.executorch.plan_values import (
     Places,
     PlanValues,
     address_of,
+    lies_elsewhere,
     unsupported,
 )
 from isomorph.frameworks.executorch.program import PteNode, PteTensor, Slot
@@ -272,7 +273,8 @@ class _Reader:
             and (base := self.memory.get(address_of(table)))
         ):
             return self._viewed(index, base)
-        if kind != Kind.TENSOR or table is None or not table.integer(5, "I"):
+        held = table is not None and (table.integer(5, "I") or lies_elsewhere(table))
+        if kind != Kind.TENSOR or table is None or not held:
             raise UnreadableModelError(
                 "DANGLING_INPUT",
                 f"an instruction reads value {index}, which nothing computes and no buffer holds",

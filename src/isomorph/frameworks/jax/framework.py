@@ -101,13 +101,7 @@ class JaxFramework:
 
     def apply(self, model: Model, patch: Patch, path: Path) -> None:
         """Write a copy with other constants or numbers."""
-        from isomorph.frameworks.jax.patch import patched
-        from isomorph.store.atomic import new_file
-        from isomorph.store.targets import refuse_overwriting
-
-        refuse_overwriting(Path(path), model.location)
-        with new_file(Path(path)) as stream:
-            stream.write(patched(model.native, patch).data)
+        self.save(self.apply_in_memory(model, patch), path)
 
     def apply_in_memory(self, model: Model, patch: Patch) -> Model:
         """The patched function in memory, for its oracle to compute a few tensors."""
