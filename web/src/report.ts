@@ -9,7 +9,7 @@ export type ModelForm = "file" | "live object" | "trace";
 
 export type InputKind = "given" | "generated" | "test set" | "decoding step";
 
-export type BoundBy = "name" | "similar name" | "its number in the signature" | "position" | "only pair of this type and shape" | "the only one left" | "shape and value" | "place, and only so are the outputs alike on a generated sample" | "role in decoding" | "stated by the user";
+export type BoundBy = "name" | "similar name" | "its number in the signature" | "position" | "only pair of this type and shape" | "the only one left" | "shape and value" | "role in decoding" | "stated by the user";
 
 export type DivergenceKind = "values" | "shape" | "missing";
 

@@ -41,7 +41,7 @@ def decided_by_value(
         found = _only_agreeing(reference, candidate, choices, options)
         if found is None:
             return {}
-        open_pairs = [pair for pair in found if pair.how is BoundBy.AGREEMENT]
+        open_pairs = [pair for pair in found if pair.how is BoundBy.VALUES]
         if found != choices[0]:
             raise _in_another_order(error, open_pairs) from error
         return {pair.reference: pair.candidate for pair in open_pairs}

@@ -122,7 +122,7 @@ def prepare_pair(
     return PreparedPair(
         interface=pair,
         inputs=tuple(
-            replace(each, how=BoundBy.AGREEMENT) if each.reference in decided else each
+            replace(each, how=BoundBy.VALUES) if each.reference in decided else each
             for each in bind_inputs(left.inputs, right.inputs, stated)
         ),
         outputs=bind_model_outputs(

@@ -66,10 +66,6 @@ MOST_LAYOUTS = 24
 """Arrangements of the candidate's inputs that are tried, where several fit. Beyond: the report
 states how many were not tried; a wrong choice shows as a divergence, never as its absence."""
 
-MOST_PAIRINGS = 24
-"""Ways to pair inputs of other names that are tried, which are those of four inputs. Beyond: none
-is tried, and the user is asked to state the pairs."""
-
 MOST_EXAMINED = 3
 """Samples of a test set that are examined node by node. Beyond: every sample is still judged;
 once the models are divergent, those after it are only run, and the report counts them as not

@@ -205,7 +205,6 @@ class BoundBy(StrEnum):
     ONLY_FIT = "only pair of this type and shape"
     ONLY_ONE_LEFT = "the only one left"
     VALUES = "shape and value"
-    AGREEMENT = "place, and only so are the outputs alike on a generated sample"
     DECODING = "role in decoding"
     USER = "stated by the user"
 

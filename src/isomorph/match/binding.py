@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from itertools import permutations
 
 from isomorph.core.errors import UsageError
-from isomorph.core.limits import MOST_PAIRINGS
 from isomorph.core.model import Dimension, Model, OutputOrder, TensorSpec
 from isomorph.core.report import Binding, BoundBy
+from isomorph.core.search_limits import MOST_PAIRINGS
 
 PATH = re.compile(r"(\[\d+\]|\.keys|\.values)+$")
 """Behind the name of a sequence or a map, the path of one of its elements."""
@@ -62,7 +62,7 @@ def possible_inputs(
     if len(left) != len(right) or math.factorial(len(left)) > MOST_PAIRINGS:
         return []
     return [
-        (*known, *(Binding(reference=a.name, candidate=b.name, how=BoundBy.AGREEMENT)
+        (*known, *(Binding(reference=a.name, candidate=b.name, how=BoundBy.VALUES)
                    for a, b in zip(left, order, strict=True)))
         for order in permutations(right)
         if all(_compatible(a, b) for a, b in zip(left, order, strict=True))

@@ -42,7 +42,7 @@ def test_the_order_of_the_signatures_is_taken_where_it_alone_agrees(reference, t
     report = checked(reference, model(tmp_path / "c.onnx", ("x", "y")))
     assert report.verdict is Verdict.EQUIVALENT
     assert [(p.reference, p.candidate, p.how) for p in report.input_bindings] == [
-        ("a", "x", BoundBy.AGREEMENT), ("b", "y", BoundBy.AGREEMENT),
+        ("a", "x", BoundBy.VALUES), ("b", "y", BoundBy.VALUES),
     ]  # fmt: skip
 
 
