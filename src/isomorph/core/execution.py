@@ -50,12 +50,18 @@ class Switch:
     """One optimization or kernel of a runtime, and the settings that disable it.
 
     ``dtype``: the only type that a run which they make right can have been in, where there is one.
+    ``device``: the only kind of device on which they have an effect, where there is one.
     """
 
     name: str
     settings: Mapping[str, str]
     kind: Literal["optimizer", "kernel", "precision"] = "optimizer"
     dtype: str = ""
+    device: str = ""
+
+    def has_effect(self, settings: Mapping[str, str]) -> bool:
+        """Whether the device of these settings has what it disables."""
+        return not self.device or settings.get("device", "").startswith(self.device)
 
 
 def _no_switches(_settings: Mapping[str, str]) -> tuple[Switch, ...]:

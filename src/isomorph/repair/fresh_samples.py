@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.checking.paired_by_value import decided_by_value
 from isomorph.checking.prepare import prepare_pair
 from isomorph.core.coverage import InputKind
 from isomorph.core.errors import IsomorphError, UsageError
@@ -138,7 +139,8 @@ def proving_samples(
 ) -> list[Sample]:
     """The inputs on which a repair has to hold: the given ones, and fresh ones."""
     left, right = reference.model.graph, candidate.model.graph
-    inputs = bind_inputs(left.inputs, right.inputs, options.bind_inputs)
+    stated = {**options.bind_inputs, **decided_by_value(reference, candidate, options)}
+    inputs = bind_inputs(left.inputs, right.inputs, stated)
     there = {spec.name: spec.shape for spec in right.inputs}
     shapes = {pair.reference: there[pair.candidate] for pair in inputs}
     samples = proof_samples(left, given, options.dims, shapes, options.seed)

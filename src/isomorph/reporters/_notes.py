@@ -92,7 +92,9 @@ def _skipped(all_of: Sequence[Skipped]) -> list[str]:
 def _renamed(kind: str, bindings: Sequence[Binding]) -> list[str]:
     # A pair of equal names, bound by them, is what everyone expects.
     return [
-        message(
+        message("INTERFACE.renamed_in_order", reference=one.reference, candidate=one.candidate)
+        if kind == "input" and one.how is BoundBy.VALUES
+        else message(
             "INTERFACE.renamed",
             kind=kind,
             reference=one.reference,

@@ -65,6 +65,8 @@ FINDINGS: Mapping[str, str] = {
     # The interface
     "INTERFACE.renamed": "{kind} {reference!r} is named {candidate!r} in the candidate (paired by "
     "{how})",
+    "INTERFACE.renamed_in_order": "input {reference!r} is named {candidate!r} in the candidate "
+    "(paired by its place: on a generated sample the outputs are alike in this pairing alone)",
     "INTERFACE.type": "{kind} {name!r} was {was} and is {now}",
     "INTERFACE.no_candidate": "the candidate has no counterpart of {kind} {name!r}",
     "INTERFACE.no_reference": "the reference has no counterpart of {kind} {name!r}",

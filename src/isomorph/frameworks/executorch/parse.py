@@ -17,6 +17,7 @@ from isomorph.frameworks.executorch.plan_values import (
     Kind,
     PlanValues,
     address_of,
+    lies_elsewhere,
     unsupported,
 )
 from isomorph.frameworks.executorch.program import (
@@ -241,7 +242,8 @@ class _Reader(ReadGraph):
             and (base := self.memory.get(address_of(table)))
         ):
             return self._viewed(index, base)
-        if kind != Kind.TENSOR or table is None or not table.integer(5, "I"):
+        held = table is not None and (table.integer(5, "I") or lies_elsewhere(table))
+        if kind != Kind.TENSOR or table is None or not held:
             raise UnreadableModelError(
                 "DANGLING_INPUT",
                 f"an instruction reads value {index}, which nothing computes and no buffer holds",

@@ -94,10 +94,7 @@ class JaxFramework:
 
     def apply(self, model: Model, patch: Patch, path: Path) -> None:
         """Write a copy with other constants or numbers."""
-        from isomorph.frameworks.jax.patch import patched
-        from isomorph.store.model_bytes import write_copy
-
-        write_copy(patched(model.native, patch).data, Path(path), model.location)
+        self.save(self.apply_in_memory(model, patch), path)
 
     def apply_in_memory(self, model: Model, patch: Patch) -> Model:
         """The patched function in memory, for its oracle to compute a few tensors."""
