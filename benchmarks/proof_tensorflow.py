@@ -88,6 +88,7 @@ def _examine(folder: Path, seed: Sequence[int], counts: Counter[str]) -> None:
                 if group == "different":
                     counts["FALSE PROOF"] += 1
                     sys.stdout.write(f"FALSE {seed} {left} {right} {what} {apart:.3g} {steps}\n")
+                    sys.stdout.flush()
 
 
 def _conversion(
@@ -117,6 +118,7 @@ def _conversion(
         ):
             counts["FALSE PROOF"] += 1
             sys.stdout.write(f"FALSE conversion {steps} {np.abs(each).max()}\n")
+            sys.stdout.flush()
             return
 
 
