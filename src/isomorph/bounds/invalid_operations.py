@@ -7,6 +7,7 @@ operator without a rule of its own is taken to give NaN wherever it may read or 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -22,16 +23,16 @@ if TYPE_CHECKING:
 Rule = Callable[["NodeInputs"], bool]
 
 
-def may_give_nan(inputs: NodeInputs, results: Sequence[Interval]) -> bool:
-    """Whether an element of a result may be NaN, for the bounds that a transformer found."""
+def may_give_nan(inputs: NodeInputs, results: Sequence[Interval]) -> list[bool]:
+    """Whether an element of each result may be NaN, for the bounds that a transformer found."""
     if any(inputs.intervals[name].may_be_nan for name in inputs.moving):
-        return True
-    if any(each.may_be_nan for each in results):
-        return True
+        return [True] * len(results)
     rule = _RULES.get(inputs.node.op)
     if rule is None or inputs.node.attributes.get(FUSED) not in {None, "NONE"}:
-        return _any_infinite(inputs) or any(each.infinite.any() for each in results)
-    return rule(inputs)
+        lost = _any_infinite(inputs)
+        return [lost or each.may_be_nan or bool(each.infinite.any()) for each in results]
+    invalid = rule(inputs)
+    return [invalid or each.may_be_nan for each in results]
 
 
 def _any_infinite(inputs: NodeInputs) -> bool:
@@ -58,6 +59,20 @@ def _operands(inputs: NodeInputs) -> list[Interval] | None:
     return known if len(known) == len(found) == 2 else None
 
 
+def _stated_number(inputs: NodeInputs) -> bool:
+    """Whether the second operand is a finite number other than zero that the node states.
+
+    An infinity beside it, times it or over it is an infinity.
+    """
+    stated = inputs.attribute("other")
+    return (
+        len(inputs.node.inputs) == 1
+        and isinstance(stated, (int, float))
+        and math.isfinite(stated)
+        and abs(stated) > inputs.rounding.least
+    )
+
+
 def _has_zero(inputs: NodeInputs, interval: Interval) -> Array:
     """Whether each number may be zero, or so small that a run may take it for zero."""
     least = inputs.rounding.least
@@ -67,6 +82,8 @@ def _has_zero(inputs: NodeInputs, interval: Interval) -> Array:
 def _added(inputs: NodeInputs) -> bool:
     """A sum or difference of two: infinities meet."""
     operands = _operands(inputs)
+    if _stated_number(inputs):
+        return False
     if operands is None or inputs.attribute("alpha", default=1) == 0:
         return _any_infinite(inputs)
     one, two = operands
@@ -76,10 +93,10 @@ def _added(inputs: NodeInputs) -> bool:
 def _multiplied(inputs: NodeInputs) -> bool:
     """A product: zero meets an infinity; a square has two equal factors."""
     operands = _operands(inputs)
+    if inputs.repeated or _stated_number(inputs):
+        return False
     if operands is None:
         return _any_infinite(inputs)
-    if inputs.repeated:
-        return False
     one, two = operands
     zeros = (_has_zero(inputs, one) & two.infinite) | (one.infinite & _has_zero(inputs, two))
     return bool(zeros.any())
@@ -88,6 +105,10 @@ def _multiplied(inputs: NodeInputs) -> bool:
 def _divided(inputs: NodeInputs) -> bool:
     """A quotient: two zeros meet, or two infinities."""
     operands = _operands(inputs)
+    if inputs.attribute("rounding_mode") is not None and _any_infinite(inputs):
+        return True
+    if _stated_number(inputs):
+        return False
     if operands is None or inputs.repeated:
         return True
     above, below = operands

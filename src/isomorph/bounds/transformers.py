@@ -320,8 +320,8 @@ def bounds_of(inputs: NodeInputs) -> Sequence[Interval] | None:
         found = list(transformer(inputs))
     else:
         return None
-    nan = may_give_nan(inputs, found)
-    return [replace(each, may_be_nan=nan) for each in found]
+    lost = may_give_nan(inputs, found)
+    return [replace(each, may_be_nan=nan) for each, nan in zip(found, lost, strict=True)]
 
 
 def _reads_known_sizes(inputs: NodeInputs) -> bool:

@@ -48,7 +48,9 @@ def test_what_is_safe_is_a_number_within_its_bound(tmp_path, monkeypatch, seed):
 
 def test_a_lost_nan_is_noticed(tmp_path, monkeypatch):
     monkeypatch.setattr(boxes, "SPLIT_ELEMENTS", 0)
-    monkeypatch.setattr("isomorph.bounds.transformers.may_give_nan", lambda *_: False)
+    monkeypatch.setattr(
+        "isomorph.bounds.transformers.may_give_nan", lambda _, results: [False] * len(results)
+    )
     assert any(unsafe(tmp_path / "m.onnx", seed) for seed in range(60))
 
 
@@ -146,6 +148,21 @@ def test_a_scale_that_a_narrow_type_rounds_is_within_the_bound(tmp_path):
     )
     last = ranges_of(tmp_path, body, 1.0, 2.0, to="float16").tensors[-1]
     assert last.upper >= 127 * float(np.float16(1e-6)) > 127e-6 * 1.01
+
+
+class Scaled(torch.nn.Module):
+    """Numbers that a program states beside a tensor."""
+
+    def forward(self, x):
+        """A line, and a tangent of it."""
+        return torch.tanh((x / 2.0 + 1.0) * 3.0 - 0.5)
+
+
+def test_numbers_that_a_node_states_give_no_nan(tmp_path):
+    program = torch.export.export(Scaled(), (torch.zeros(2, 3),))
+    torch.export.save(program, tmp_path / "m.pt2")
+    found = isomorph.ranges(tmp_path / "m.pt2", ranges={"x": (-1.0, 1.0)}, in_process=True)
+    assert found.exit_code == 0
 
 
 class Deviation(torch.nn.Module):
