@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.model import Constant
@@ -10,11 +13,16 @@ from isomorph.core.model import Constant
 if TYPE_CHECKING:
     import numpy as np
 
+WEIGHTS, IN_ORDER = "weights", "in order"
+"""An option of loading, and its value: nobody will look for weights in another order."""
+
 SMALL = 16
 """Constants of at most this many elements keep their values."""
 
 SMALL_IN_BODY = 1 << 16
 """Of constants in the body of a branch or loop, which no session shows."""
+
+_only_in_order: ContextVar[bool] = ContextVar("only_in_order", default=False)
 
 _BLOCK = 1 << 16
 """Elements mixed at a time: they stay in the cache."""
@@ -24,21 +32,36 @@ def constant_of(name: str, array: np.ndarray[Any, Any], *, body: bool = False) -
     """The neutral description of one stored value, of the graph itself or of a ``body`` in it.
 
     ``digest`` covers dtype, shape and the bytes in C order. ``value_digest`` covers dtype and
-    the values in whatever order, so it survives any transposition.
+    the values in whatever order, so it survives any transposition. It is another name of ``digest``
+    where only order was asked for.
     """
     dtype = _dtype_name(array)
     shape = tuple(int(size) for size in array.shape)
     if array.dtype.kind in "OUST":
         return _constant_of_strings(name, array, shape)
     plain = _bytes_of(array)
+    digest = _digest(dtype, shape, plain)
     return Constant(
         name=name,
         dtype=dtype,
         shape=shape,
-        digest=_digest(dtype, shape, plain),
-        value_digest=_value_digest(dtype, plain),
+        digest=digest,
+        value_digest=digest if _only_in_order.get() else _value_digest(dtype, plain),
         values=_values(array) if array.size <= (SMALL_IN_BODY if body else SMALL) else None,
     )
+
+
+@contextmanager
+def only_in_order() -> Iterator[None]:
+    """Within, constants of the same values in another order have other digests.
+
+    Whoever never looks for weights in another order saves a pass over all of them.
+    """
+    token = _only_in_order.set(True)
+    try:
+        yield
+    finally:
+        _only_in_order.reset(token)
 
 
 def has_digest(array: np.ndarray[Any, Any], digest: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.escaping import counted, printable
 from isomorph.core.messages import message
-from isomorph.core.ranges import RangeStatus, steepest
+from isomorph.core.ranges import OpenReason, RangeStatus, steepest
 from isomorph.reporters.table import columns, shape_text
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ def as_markdown(found: Ranges, *, everything: bool = False) -> str:
 
 def headline(found: Ranges) -> str:
     """One sentence: what is proven."""
-    wrong, unknown = found.count(RangeStatus.OVERFLOW), found.count(RangeStatus.OPEN)
+    behind = sum(each.reason is OpenReason.BEHIND_OVERFLOW for each in found.tensors)
+    wrong, unknown = found.count(RangeStatus.OVERFLOW), found.count(RangeStatus.OPEN) - behind
     total, target = (
         counted(len(found.tensors), "tensor"),
         found.target or message("RANGES.declared_type"),
@@ -65,7 +66,7 @@ def headline(found: Ranges) -> str:
         name = found.overflows[0].tensor if found.overflows else next(
             each.name for each in found.tensors if each.status is RangeStatus.OVERFLOW
         )  # fmt: skip
-        return message(
+        text = message(
             "RANGES.overflow",
             tensor=printable(name),
             dtype=target,
@@ -73,8 +74,10 @@ def headline(found: Ranges) -> str:
             wrong=wrong,
             open=unknown,
         )
-    if unknown:
-        return message("RANGES.open", open=unknown, total=total, dtype=target)
+        return message("RANGES.behind", text=text, behind=behind) if behind else text
+    if unknown or behind:
+        text = message("RANGES.open", open=unknown, total=total, dtype=target)
+        return message("RANGES.behind", text=text, behind=behind) if behind else text
     if found.target == "int8":
         return message("RANGES.bounded", total=total)
     return message("RANGES.safe", total=total, dtype=target)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from isomorph.core import digest as digests
-from isomorph.core.digest import SMALL, constant_of, has_digest, word
+from isomorph.core.digest import SMALL, constant_of, has_digest, only_in_order, word
 
 ANY = arrays.arrays(
     st.sampled_from([np.float32, np.float64, np.int8, np.int64, np.float16, np.complex64]),
@@ -101,3 +101,13 @@ def test_strings_are_known_by_their_words():
 def test_bytes_are_words_without_loss():
     assert word(b"caf\xc3\xa9") == "café"
     assert word(b"\xff").encode("utf-8", "surrogateescape") == b"\xff"
+
+
+def test_where_only_order_counts_another_order_is_another_value():
+    array = np.arange(6.0)
+    usual = constant_of("a", array)
+    with only_in_order():
+        one, turned = constant_of("a", array), constant_of("a", array[::-1])
+    assert one.digest == one.value_digest == usual.digest
+    assert one.value_digest != turned.value_digest
+    assert constant_of("a", array).value_digest == usual.value_digest != usual.digest

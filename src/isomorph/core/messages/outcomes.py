@@ -102,6 +102,7 @@ OUTCOMES: Mapping[str, str] = {
     "RANGES.overflow": "OVERFLOW: {tensor} exceeds {dtype}; of {total}, {wrong} overflow and "
     "{open} are open",
     "RANGES.open": "OPEN: {open} of {total} are not proven to stay within {dtype}",
+    "RANGES.behind": "{text}; {behind} more would be safe if these were",
     "RANGES.bounded": "BOUNDED: each of {total} has a finite bound, and so a scale without "
     "clipping",
     "RANGES.safe": "SAFE: {total} proven to stay within {dtype}",
