@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _MANY = 16 << 20
 """Weights that a runtime does not hold for nothing; to open a smaller model again costs more."""
+_SECONDS_TO_OPEN = 128 << 20
+"""Weights that take a runtime a second or more to open, each time that it runs again."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -94,8 +96,12 @@ class ModelHandle:
         return replace(self, translated=True) if self.unavailable else self
 
     def release(self) -> None:
-        """Let the runtime of a large model go while the oracle works; it is opened anew to run."""
-        if self._large and "run" in self._sessions:
+        """Let the runtime of a large model go while the oracle works; it is opened anew to run.
+
+        Where memory is ample, one that takes long to open stays.
+        """
+        slow = self.model.graph.weight_count >= _SECONDS_TO_OPEN
+        if self._large and not (slow and self.runs_beside_another) and "run" in self._sessions:
             with suppress(IsomorphError):
                 self._sessions["run"].close()
 
