@@ -54,7 +54,10 @@ def able(monkeypatch):
 def product_of(folder, transposed):
     weights = np.random.default_rng(0).normal(size=(1030, 1040)).astype(np.float32)
     node = helper.make_node(
-        "Gemm" if transposed else "MatMul", ["x", "w"], ["y"], **({"transB": 1} if transposed else {})
+        "Gemm" if transposed else "MatMul",
+        ["x", "w"],
+        ["y"],
+        **({"transB": 1} if transposed else {}),
     )
     graph = helper.make_graph(
         [node],
