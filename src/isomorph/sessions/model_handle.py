@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -74,14 +74,18 @@ class ModelHandle:
         """Open the chosen runtime ahead of time; an error is raised when it is to run.
 
         Where memory is not ample, that of a large model is opened when it runs, so that the two
-        sides hold one at a time.
+        sides hold one at a time. An oracle that was given settings may have a device to start.
         """
-        if self.unavailable or not self.runs_beside_another:
-            return
+        if self.oracle_settings:
+            self._prepare("oracle", self.oracle)
+        if not self.unavailable and self.runs_beside_another:
+            self._prepare("run", self.run)
+
+    def _prepare(self, purpose: str, opened: Callable[[], Session]) -> None:
         try:
-            self.run()
+            opened()
         except IsomorphError as error:
-            self._failed["run"] = error
+            self._failed[purpose] = error
 
     @property
     def unavailable(self) -> str:
