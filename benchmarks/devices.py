@@ -1,9 +1,9 @@
 """A check on many cores and with a GPU: what they gain.
 
 The same checks on one core, on a few and on all: a clean ResNet-50, a clean BERT, a U-Net with one
-wrong weight, which is located, and a clean one on a larger image; and a decoder of the Llama type on the CPU against the same
-program on CUDA, its oracle on either. What the machine lacks is left out and listed. The network of
-one layer shows the start-up, which more cores make hardly shorter.
+wrong weight, which is located, and a clean one on a larger image; and a decoder of the Llama type
+on the CPU against the same program on CUDA, its oracle on either. What the machine lacks is left
+out and listed. The network of one layer shows the start-up, which more cores make hardly shorter.
 """
 
 from __future__ import annotations

@@ -78,7 +78,9 @@ def opened(model, device):
 
 
 @pytest.mark.parametrize("transposed", [False, True])
-def test_the_onnx_oracle_multiplies_where_it_was_told_to(able, tmp_path, transposed, monkeypatch):
+def test_the_onnx_oracle_multiplies_on_the_device_of_its_setting(
+    able, tmp_path, transposed, monkeypatch
+):
     from isomorph.oracle import weights
 
     monkeypatch.setattr(weights, "LIFTED_WEIGHT_BYTES", 1)

@@ -48,7 +48,8 @@ class DeviceProducts:
         self._free = self._most
 
     def _multiplied(self, rows: Array, matrix: torch.Tensor, *, absolute: bool) -> Array:
-        left = torch.from_numpy(rows).to(self._device)
+        # PyTorch warns of memory that it may not write, as fed tensors are.
+        left = torch.from_numpy(np.require(rows, requirements=["C", "W"])).to(self._device)
         inner, columns = matrix.shape
         found = torch.empty((len(rows), columns), dtype=torch.float64, device=self._device)
         width = max(1, _LIFTED // max(inner, 1))

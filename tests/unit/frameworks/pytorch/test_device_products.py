@@ -48,10 +48,11 @@ def test_the_numbers_are_those_of_float64(name, monkeypatch):
     )
 
 
-def test_a_mapped_file_is_read_without_being_written_to(tmp_path):
+def test_a_mapped_file_and_fed_numbers_are_read_without_being_written_to(tmp_path):
     drawn(70, 130).tofile(tmp_path / "weights")
     stored = np.memmap(tmp_path / "weights", np.float32, mode="r", shape=(70, 130))
     rows = drawn(9, 70, dtype=np.float64)
+    rows.flags.writeable = False
     found = products().product(rows, stored, absolute=False)
     np.testing.assert_allclose(found, rows @ np.asarray(stored, np.float64), rtol=1e-12, atol=1e-12)
 
