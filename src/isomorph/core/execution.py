@@ -108,6 +108,36 @@ class LosesDevice(Protocol):
         ...
 
 
+class StoredProducts(Protocol):
+    """Products with stored matrices, computed elsewhere than on the processor.
+
+    A matrix is moved there when it is first used, in its stored type, and stays.
+    """
+
+    device: str
+    """Where they are computed, in the words of a setting."""
+
+    def product(self, rows: Array, stored: Array, *, absolute: bool) -> Array | None:
+        """``rows @ stored`` in float64; None where the processor has to compute it.
+
+        ``absolute``: the sizes of the stored numbers take their place.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release the matrices."""
+        ...
+
+
+@runtime_checkable
+class MultipliesElsewhere(Protocol):
+    """The ability of an oracle to compute products with stored matrices for any other."""
+
+    def products_on(self, device: str) -> StoredProducts | None:
+        """The products on this device; None for the processor."""
+        ...
+
+
 @runtime_checkable
 class NeedsPlatform(Protocol):
     """The ability of a runtime to state that this kind of machine cannot run it."""
