@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -82,10 +82,12 @@ class AttributeExperiment:
         if difference.node.op in QUANTIZED_OPS:
             return True
         expected, actual = difference.expected, difference.actual
-        if not (isinstance(expected, float) and isinstance(actual, float)):
-            return False
         types = [dtype for dtype in _NARROW if dtype in self._lower]
-        return any(_is_rounded(expected, actual, dtype) for dtype in types)
+        if isinstance(expected, float) and isinstance(actual, float):
+            return any(_is_rounded(expected, actual, dtype) for dtype in types)
+        if isinstance(expected, Mapping) and isinstance(actual, Mapping):
+            return actual.get("dtype") in types and _is_stored_rounded(expected, actual)
+        return False
 
     def effect(self) -> AttributeEffect:
         """Return the first attribute that an input shows."""
@@ -380,6 +382,26 @@ def _is_rounded(expected: float, actual: float, dtype: str) -> bool:
         return True
     large = min(abs(actual), abs(expected)) >= CLAMPED_IN_FLOAT16
     return large and np.sign(actual) == np.sign(expected)
+
+
+def _is_stored_rounded(expected: Mapping[str, Any], actual: Mapping[str, Any]) -> bool:
+    """Whether a tensor that a node holds is the reference's, rounded to its narrower type.
+
+    One too large to be described by its numbers is compared as a weight.
+    """
+    if expected.get("shape") != actual.get("shape"):
+        return False
+    wide, narrow = expected.get("values"), actual.get("values")
+    if wide is None and narrow is None:
+        return True
+    if wide is None or narrow is None or len(wide) != len(narrow):
+        return False
+    return all(
+        isinstance(one, float)
+        and isinstance(other, float)
+        and _is_rounded(one, other, str(actual["dtype"]))
+        for one, other in zip(wide, narrow, strict=True)
+    )
 
 
 def _declared(feeds: Mapping[str, Array], graph: Graph) -> bool:

@@ -181,11 +181,9 @@ def _target(
         if found is not None and _put_right(
             matcher, context, faults, found, graded=set(patch.tensors) <= quantizers
         ):
-            # Permuted values match in any order, so the outputs decide.
+            # Values in another shape match in any order, so the outputs decide.
             moved = any(found[each.tensor].shape != each.value.shape for each in faults)
-            return not (context.permuted and moved) or outputs.agree(
-                stage.run(patch, outputs.names, outputs.others)
-            )
+            return not moved or outputs.agree(stage.run(patch, outputs.names, outputs.others))
         # A wider type may give other values than the reference has here: the outputs decide.
         return bool(casts & set(patch.nodes)) and outputs.agree(
             stage.run(patch, outputs.names, outputs.others)
