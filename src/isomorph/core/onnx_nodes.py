@@ -72,7 +72,7 @@ class OnnxNodes:
         """A stored real number."""
         return self.numbers(value)
 
-    def numbers(self, values: Any) -> str:
+    def numbers(self, values: object) -> str:
         """Stored real numbers, in the type of the tensor that is put right."""
         return self._stored(np.asarray(values).astype(self._kind))
 
