@@ -54,8 +54,7 @@ def fixed(folder, candidate):
     paths = folder / "reference.onnx", folder / "candidate.onnx"
     repair = api.fix(*paths, output=folder / "f.onnx", inputs={"x": X}, in_process=True)
     assert repair.repaired, (repair.reason, repair.refused, repair.advice)
-    made = {each.name: numpy_helper.to_array(each) for each in _stored(folder / "f.onnx")}
-    return made
+    return {each.name: numpy_helper.to_array(each) for each in _stored(folder / "f.onnx")}
 
 
 def _stored(path):
@@ -71,7 +70,7 @@ def test_scales_of_other_channels_are_set_right(tmp_path):
     np.testing.assert_allclose(made["s"], right["s"], rtol=0.01)
 
 
-@pytest.mark.parametrize("shift", [-4, 3])
+@pytest.mark.parametrize("shift", [1, 3])
 def test_a_zero_point_of_a_dynamic_product_is_made_up_for(tmp_path, shift):
     made = fixed(tmp_path, dynamic(shift))
     real = (made["q"].astype(np.float64) - int(made["z"])) * float(made["s"])
