@@ -12,18 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isomorph.core.coverage import InputKind
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import ATTRIBUTE_SCALES, SHOWN_INPUTS
-from isomorph.core.stated_numbers import (
-    CLAMPED_IN_FLOAT16,
-    CONFIRMING_INPUTS,
-    UNDERFLOW_CLAMPED,
-)
+from isomorph.core.stated_numbers import CONFIRMING_INPUTS
 from isomorph.localize.input_search import Trial, other_inputs, scales_to
 from isomorph.localize.output_effect import (
     Effect,
@@ -32,6 +28,7 @@ from isomorph.localize.output_effect import (
     nearer,
     numeric,
 )
+from isomorph.localize.rounded_attributes import is_rounded, is_stored_rounded
 from isomorph.match.attributes import AttributeDifference, apart_in_lists, numbers_of
 from isomorph.match.quantizers import quantization_by_tensor
 from isomorph.match.rounded_weights import narrowed
@@ -40,7 +37,6 @@ from isomorph.measure.budget_check import judge
 from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.measure.noise_draws import flattened
 from isomorph.measure.precision import QUANTIZED_OPS, lower_precision, quantized
-from isomorph.oracle.noise import least_rounding, unit_roundoff
 from isomorph.sessions.dequantized_session import real_values
 
 if TYPE_CHECKING:
@@ -84,9 +80,9 @@ class AttributeExperiment:
         expected, actual = difference.expected, difference.actual
         types = [dtype for dtype in _NARROW if dtype in self._lower]
         if isinstance(expected, float) and isinstance(actual, float):
-            return any(_is_rounded(expected, actual, dtype) for dtype in types)
+            return any(is_rounded(expected, actual, dtype) for dtype in types)
         if isinstance(expected, Mapping) and isinstance(actual, Mapping):
-            return actual.get("dtype") in types and _is_stored_rounded(expected, actual)
+            return actual.get("dtype") in types and is_stored_rounded(expected, actual)
         return False
 
     def effect(self) -> AttributeEffect:
@@ -369,39 +365,6 @@ class AttributeExperiment:
         put = {name: results[each] for name, each in zip(places, made, strict=True)}
         names = list(dict.fromkeys(spec.name for spec in model.model.graph.outputs))
         return numeric(flattened(model.oracle().run({**model.feeds, **put}, names)))
-
-
-def _is_rounded(expected: float, actual: float, dtype: str) -> bool:
-    """Whether a number is what a narrow type holds of another one, or what stands for it there.
-
-    Converters store small numbers that would vanish as the smallest of the type, and clamp large
-    ones.
-    """
-    least = UNDERFLOW_CLAMPED * 2.0 * least_rounding(dtype)
-    if abs(actual - expected) <= max(unit_roundoff(dtype) * abs(expected), least):
-        return True
-    large = min(abs(actual), abs(expected)) >= CLAMPED_IN_FLOAT16
-    return large and np.sign(actual) == np.sign(expected)
-
-
-def _is_stored_rounded(expected: Mapping[str, Any], actual: Mapping[str, Any]) -> bool:
-    """Whether a tensor that a node holds is the reference's, rounded to its narrower type.
-
-    One too large to be described by its numbers is compared as a weight.
-    """
-    if expected.get("shape") != actual.get("shape"):
-        return False
-    wide, narrow = expected.get("values"), actual.get("values")
-    if wide is None and narrow is None:
-        return True
-    if wide is None or narrow is None or len(wide) != len(narrow):
-        return False
-    return all(
-        isinstance(one, float)
-        and isinstance(other, float)
-        and _is_rounded(one, other, str(actual["dtype"]))
-        for one, other in zip(wide, narrow, strict=True)
-    )
 
 
 def _declared(feeds: Mapping[str, Array], graph: Graph) -> bool:

@@ -1,9 +1,9 @@
-"""Attributes that differ: which of them lower precision explains."""
+"""Numbers of nodes that a converter rounded: which differences that explains."""
 
 import numpy as np
 import pytest
 
-from isomorph.localize.attribute_effect import _is_stored_rounded
+from isomorph.localize.rounded_attributes import is_stored_rounded
 
 
 def described(dtype, *values, shape=()):
@@ -15,7 +15,7 @@ def described(dtype, *values, shape=()):
 def test_a_number_that_a_node_holds_may_be_rounded_to_its_type(number):
     with np.errstate(over="ignore"):
         narrow = np.clip(np.float32(number), -65504, 65504)
-    assert _is_stored_rounded(described("float32", number), described("float16", narrow))
+    assert is_stored_rounded(described("float32", number), described("float16", narrow))
 
 
 @pytest.mark.parametrize(
@@ -28,9 +28,9 @@ def test_a_number_that_a_node_holds_may_be_rounded_to_its_type(number):
     ],
 )
 def test_another_number_or_another_shape_is_no_rounding(wide, narrow):
-    assert not _is_stored_rounded(wide, narrow)
+    assert not is_stored_rounded(wide, narrow)
 
 
 def test_large_tensors_are_compared_as_weights():
     wide = {"dtype": "float32", "shape": (64,), "digest": "a"}
-    assert _is_stored_rounded(wide, {**wide, "dtype": "float16", "digest": "b"})
+    assert is_stored_rounded(wide, {**wide, "dtype": "float16", "digest": "b"})
