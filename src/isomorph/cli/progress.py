@@ -9,14 +9,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from isomorph.cli.moving_line import MovingLine
 from isomorph.core.escaping import printable
 
 if TYPE_CHECKING:
-    from rich.status import Status
     from rich.text import Text
 
 DELAY_SECONDS = 2.0
@@ -44,7 +43,7 @@ class Progress:
         self._lock = threading.Lock()
         self._phase, self._detail = "starting", ""
         self._begun, self._ended = False, False
-        self._status: Status | None = None
+        self._line = MovingLine(self._text)
 
     def __enter__(self) -> Progress:
         self._timer.start()
@@ -59,9 +58,7 @@ class Progress:
         self._timer.cancel()
         with self._lock:
             self._ended = True
-            if self._status is not None:
-                with suppress(OSError):  # the terminal may have been closed meanwhile
-                    self._status.stop()
+            self._line.stop()
 
     def __call__(self, phase: str, detail: str = "") -> None:
         """Show the current phase and what it works on."""
@@ -83,7 +80,7 @@ class Progress:
 
     def _show(self) -> None:
         if sys.stderr.isatty():
-            self._move()
+            self._line.show()
         elif self._phase != self._logged and self._now() >= self._next:
             self._logged = self._phase
             self._next = self._now() + self._gap
@@ -93,28 +90,11 @@ class Progress:
     def _place(self) -> str:
         return f"{self._step}{self._now() - self._started:.0f} s"
 
-    def _move(self) -> None:
-        from rich.console import Console
-        from rich.status import Status
+    def _text(self) -> Text:
+        from rich.text import Text
 
-        if self._status is None:
-            console = Console(stderr=True, highlight=False, markup=False)
-            # It is drawn again several times a second, with the elapsed time.
-            self._status = Status(self._Line(self), console=console, spinner="line")
-            self._status.start()
-
-    class _Line:
-        """The line of a terminal as it is at the moment."""
-
-        def __init__(self, progress: Progress) -> None:
-            self._progress = progress
-
-        def __rich__(self) -> Text:
-            from rich.text import Text
-
-            progress = self._progress
-            line = Text(f"{progress._place()}: ")
-            line.append(printable(progress._phase), style="bold")
-            if progress._detail:
-                line.append(f"  {printable(progress._detail, limit=60)}", style="not bold")
-            return line
+        line = Text(f"{self._place()}: ")
+        line.append(printable(self._phase), style="bold")
+        if self._detail:
+            line.append(f"  {printable(self._detail, limit=60)}", style="not bold")
+        return line

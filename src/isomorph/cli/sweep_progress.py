@@ -5,14 +5,13 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from isomorph.cli.moving_line import MovingLine
 from isomorph.core.escaping import printable
 
 if TYPE_CHECKING:
-    from rich.status import Status
     from rich.text import Text
 
     from isomorph.sweeping.sweep import Progressing
@@ -24,7 +23,7 @@ class SweepProgress:
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._latest: Progressing | None = None
-        self._status: Status | None = None
+        self._line = MovingLine(self._text)
 
     def __enter__(self) -> SweepProgress:
         return self
@@ -35,15 +34,13 @@ class SweepProgress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._status is not None:
-            with suppress(OSError):  # the terminal may have been closed meanwhile
-                self._status.stop()
+        self._line.stop()
 
     def __call__(self, progress: Progressing) -> None:
         """Show a cell that ended, with the state of all."""
         self._latest = progress
         if sys.stderr.isatty():
-            self._move()
+            self._line.show()
             return
         sys.stderr.write(
             f"isomorph: {progress.done} of {progress.total}, {self._left(progress)} left: "
@@ -69,25 +66,10 @@ class SweepProgress:
         spent = self._now() - progress.running_since
         return duration(spent / progress.done * (progress.total - progress.done))
 
-    def _move(self) -> None:
-        from rich.console import Console
-        from rich.status import Status
+    def _text(self) -> Text:
+        from rich.text import Text
 
-        if self._status is None:
-            console = Console(stderr=True, highlight=False, markup=False)
-            self._status = Status(self._Line(self), console=console, spinner="line")
-            self._status.start()
-
-    class _Line:
-        """The line of a terminal as it is at the moment."""
-
-        def __init__(self, progress: SweepProgress) -> None:
-            self._progress = progress
-
-        def __rich__(self) -> Text:
-            from rich.text import Text
-
-            return Text(self._progress.line())
+        return Text(self.line())
 
 
 def duration(seconds: float) -> str:

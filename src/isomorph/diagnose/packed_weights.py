@@ -10,11 +10,12 @@ import numpy as np
 
 from isomorph.diagnose import node_constants
 from isomorph.match.blocked_weights import BlockedWeight, blocked_in
-from isomorph.match.misread_weights import Reading, misread
+from isomorph.match.misread_weights import misread
 from isomorph.match.packed_readers import packed_readers
 from isomorph.match.stored_weights import StoredWeight
 from isomorph.match.topology import Topology
 from isomorph.match.value_match import weight_arrangements
+from isomorph.match.weight_readings import Reading
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext

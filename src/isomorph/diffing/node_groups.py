@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isomorph.core.ops import BUILT_IN, BUILT_IN_RANGES, FUSED, KEEPS_NUMBERS, RESHAPES
+from isomorph.match.disjoint_sets import DisjointSets
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -52,30 +53,10 @@ def group_nodes(pairs: NodePairs, ends: Sequence[tuple[str, str]]) -> list[NodeG
     return groups.found()
 
 
-class _Sets:
-    """Disjoint sets of nodes (union-find)."""
-
-    def __init__(self) -> None:
-        self._above: dict[Place, Place] = {}
-
-    def root(self, place: Place) -> Place:
-        way: list[Place] = []
-        while (above := self._above.get(place, place)) != place:
-            way.append(place)
-            place = above
-        for each in way:
-            self._above[each] = place
-        return place
-
-    def join(self, one: Place, other: Place) -> None:
-        left, right = self.root(one), self.root(other)
-        if left != right:
-            self._above[right] = left
-
-
 class _Groups:
     def __init__(self, pairs: NodePairs) -> None:
-        self.pairs, self.sides, self.sets = pairs, pairs.sides, _Sets()
+        self.pairs, self.sides = pairs, pairs.sides
+        self.sets = DisjointSets[Place]()
         taken = pairs.cand_of, pairs.ref_of
         self.open = [
             [place for place in graph.order if place not in taken[side]]
@@ -103,7 +84,7 @@ class _Groups:
         """Join the readers of each weight that occurs once on both sides."""
         for ref, cand in self.pairs.shared.values():
             if ref in self._is_open[0] and cand in self._is_open[1]:
-                self.sets.join((0, ref), (1, cand))
+                self.sets.join([(0, ref), (1, cand)])
                 self._anchored[0].add(ref)
                 self._anchored[1].add(cand)
         # Names that contradict the weights mean nothing: the sides count their nodes differently.
@@ -120,12 +101,12 @@ class _Groups:
             settled = set(self._anchored[side])
             for place in self.open[side]:
                 if place not in settled and (before := self._producer(side, place)) is not None:
-                    self.sets.join((side, before), (side, place))
+                    self.sets.join([(side, before), (side, place)])
                     settled.add(place)
             for place in reversed(self.open[side]):
                 after = None if place in settled else self._consumer(side, place)
                 if after is not None:
-                    self.sets.join((side, after), (side, place))
+                    self.sets.join([(side, after), (side, place)])
 
     def _producer(self, side: int, place: int) -> int | None:
         graph = self.sides[side]
@@ -167,7 +148,7 @@ class _Groups:
 
     def _join_open(self, ref: int, cand: int) -> None:
         if ref in self._is_open[0] and cand in self._is_open[1]:
-            self.sets.join((0, ref), (1, cand))
+            self.sets.join([(0, ref), (1, cand)])
 
     def _one_sided(self) -> set[Place]:
         """The sets that have nodes of one side only."""
@@ -276,8 +257,8 @@ class _Groups:
         ref, cand = (
             (into, self.pairs.cand_of[into]) if side == 0 else (self.pairs.ref_of[into], into)
         )
-        self.sets.join((0, ref), (1, cand))
-        self.sets.join((side, into), (side, place))
+        self.sets.join([(0, ref), (1, cand)])
+        self.sets.join([(side, into), (side, place)])
         for at, each in enumerate((ref, cand)):
             if each not in self._is_open[at]:
                 self._is_open[at].add(each)

@@ -21,7 +21,7 @@ from isomorph.match.assignment import Assignment, Partner
 from isomorph.match.concatenated_constants import match_concatenated
 from isomorph.match.constants import NO_VALUES, Constants, describe_rearrangement
 from isomorph.match.folded_constants import match_folded
-from isomorph.match.fused_groups import NodeSets, connected_nodes, fused_groups
+from isomorph.match.fused_groups import connected_nodes, fused_groups
 from isomorph.match.quantized_match import quantized_pairs
 from isomorph.match.quantizers import quantization_by_tensor
 from isomorph.match.structural_match import match_by_structure
@@ -116,7 +116,7 @@ class _Alignment:
         self.known |= settled
         also = [(ref, cand) for ref, (cand, _) in self._others.items()]
         pairs = [(ref, cand) for cand, ref in self.known.items()]
-        self.sets: NodeSets = connected_nodes(*self.topologies, [*pairs, *also])
+        self.sets = connected_nodes(*self.topologies, [*pairs, *also])
         self._taken = {*self.known.values(), *self._others}
         self._grids = tuple(quantization_by_tensor(side.graph) for side in self.sides)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from isomorph.core.alignment import Group
+from isomorph.match.disjoint_sets import DisjointSets
 
 if TYPE_CHECKING:
     from isomorph.match.topology import Topology
@@ -14,39 +15,15 @@ Place = tuple[int, str]
 """A side, 0 for the reference and 1 for the candidate, and the name of a node."""
 
 
-class NodeSets:
-    """Disjoint sets of the nodes of both graphs (union-find)."""
-
-    def __init__(self) -> None:
-        self._above: dict[Place, Place] = {}
-
-    def root(self, place: Place) -> Place:
-        """Return the representative of a node's set."""
-        way: list[Place] = []
-        while (above := self._above.get(place, place)) != place:
-            way.append(place)
-            place = above
-        for each in way:
-            self._above[each] = place
-        return place
-
-    def join(self, places: Iterable[Place]) -> None:
-        """Merge the sets of these nodes."""
-        first, *others = (self.root(place) for place in places)
-        for each in others:
-            if each != first:
-                self._above[each] = first
-
-
 def connected_nodes(
     reference: Topology, candidate: Topology, pairs: Iterable[tuple[str, str]]
-) -> NodeSets:
+) -> DisjointSets[Place]:
     """Join nodes that share a tensor without a counterpart, and the makers of aligned tensors.
 
     One graph may compute in one node what the other computes in three; the nodes between aligned
     tensors correspond as sets.
     """
-    sets = NodeSets()
+    sets = DisjointSets[Place]()
     aligned: tuple[set[str], set[str]] = (set(), set())
     for ref, cand in pairs:
         aligned[0].add(ref)
@@ -62,7 +39,9 @@ def connected_nodes(
     return sets
 
 
-def fused_groups(reference: Topology, candidate: Topology, sets: NodeSets) -> Iterator[Group]:
+def fused_groups(
+    reference: Topology, candidate: Topology, sets: DisjointSets[Place]
+) -> Iterator[Group]:
     """Yield the sets in which a side has more than one node, in the candidate's order."""
     members: dict[Place, tuple[list[str], list[str]]] = {}
     for side, topology in ((1, candidate), (0, reference)):

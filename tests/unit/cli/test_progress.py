@@ -36,7 +36,7 @@ def test_on_a_terminal_the_line_shows_phase_and_detail(capsys, monkeypatch):
     with Progress(delay=0.01, now=lambda: 7.0) as progress:
         progress.step(3, 5)
         progress("running", "node_[red]7")
-        _until(lambda: progress._status is not None)
+        _until(lambda: progress._line._status is not None)
         time.sleep(0.2)
     shown = capsys.readouterr().err
     assert "node_[red]7" in shown

@@ -7,8 +7,9 @@ import pytest
 
 from isomorph.core.fault_context import Detail
 from isomorph.match.blocked_weights import BlockedWeight
-from isomorph.match.misread_weights import fair_numbers, misread
+from isomorph.match.misread_weights import misread
 from isomorph.match.stored_weights import StoredWeight
+from isomorph.match.weight_readings import fair_numbers
 
 ROWS, INNER, BLOCK = 12, 32, 8
 WEIGHT = np.random.default_rng(0).normal(size=(ROWS, INNER))
@@ -170,3 +171,29 @@ def test_scales_of_channels_that_lie_along_another_axis():
     found = misread(blocked, [square])
     assert found.right is Detail.SCALE
     assert "other axis" in found.words
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_look_at_a_few_numbers_first_changes_no_answer(seed, monkeypatch):
+    random = np.random.default_rng(seed)
+    blocked = packed(bits=int(random.choice([4, 8])), symmetric=bool(seed % 2))
+    change = (turned, other_axis, shifted, scaled)[seed % 4]
+    if change is not turned or blocked.ends[1] - blocked.ends[0] < 16:
+        blocked = change(blocked)
+    if seed >= 8:  # One number that nothing explains, seldom among those that are looked at first.
+        integers = blocked.integers.copy()
+        at = tuple(random.integers(0, size) for size in integers.shape)
+        integers[at] = blocked.ends[0] + blocked.ends[1] - integers[at]
+        blocked = replace(blocked, integers=integers)
+    quick = misread(blocked, [OTHER, WEIGHT])
+    monkeypatch.setattr("isomorph.match.weight_readings._FEW", 10**9)
+    monkeypatch.setattr("isomorph.match.misread_scales._FEW_BLOCKS", 10**9)
+    whole = misread(blocked, [OTHER, WEIGHT])
+    assert (quick is None) == (whole is None)
+    if whole is not None:
+        assert (quick.right, quick.words, quick.certain) == (
+            whole.right,
+            whole.words,
+            whole.certain,
+        )
+        assert np.array_equal(quick.weight.steps, whole.weight.steps)
