@@ -13,6 +13,7 @@ from isomorph.core.report import Fact
 from isomorph.diagnose.node_constants import stored_constant
 from isomorph.diagnose.parameters import unused_name
 from isomorph.fixes._bias_scale import same_scale, stated_by_the_others, stated_scale
+from isomorph.fixes._integer_biases import integer_biases
 from isomorph.fixes._neighbors import neighbors
 from isomorph.fixes._numbers import apart
 from isomorph.fixes._packed_scales import packed_scales
@@ -47,6 +48,7 @@ class Quantization:
         if finding.fact(Fact.REFERENCE_TIES) is not None:
             yield from halves(context, finding.fact(Fact.REFERENCE_TIES))
         yield from packed_scales(context)
+        yield from integer_biases(context)
         yield from _by_what_is_lost(context, on_other_grids(context))
         if implicit_grids(context.candidate):
             return

@@ -118,6 +118,7 @@ class RepairRun:
             chosen = [
                 Applied(patch=supply[place], finding=each.finding, round=state.rounds)
                 for (each, supply), place in zip(found, pick, strict=True)
+                if place is not None
             ]
             after = self._attempt(state, _distinct(chosen))
             if after is not None and after.good:

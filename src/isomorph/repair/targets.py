@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from isomorph.repair.known_faults import KnownFaults
     from isomorph.sessions.model_handle import ModelHandle
 
+BIAS_ON_GRID = {"QLinearConv": (8,)}
+"""Where a bias of whole numbers stands, which counts in products of two scales."""
 UNLOCATED_CODES = frozenset({"OUTPUT_ORDER", "NONDETERMINISM"})
 """Codes of findings that a check makes without localization and a patch can repair."""
 
@@ -238,7 +240,8 @@ def _parameters_of_quantizers(graph: Graph) -> frozenset[str]:
     for node in graph.nodes:
         read = [place for _, *places in GRIDS_READ.get(node.op, ()) for place in places]
         made = (1, 2) if node.op == "QuantizeLinear" else GRID_OF_RESULT.get(node.op, ())
-        names.update(node.inputs[p] for p in (*read, *made) if p < len(node.inputs))
+        bias = BIAS_ON_GRID.get(node.op, ())
+        names.update(node.inputs[p] for p in (*read, *made, *bias) if p < len(node.inputs))
     return frozenset((names - {""}) | implicit_grids(graph).keys())
 
 
