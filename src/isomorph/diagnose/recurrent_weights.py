@@ -34,29 +34,58 @@ def recurrent(context: FaultContext) -> Iterator[Change]:
     for name, value, whole in packed(context):
         if not np.array_equal(whole, value):
             yield [(name, whole)], message("PATCH.gate_weights")
-    node = _node(context)
-    if node is not None:
+    for node in _nodes(context):
+        yield from _packed_together(context, node)
         yield from _reordered(_node_weights(context, node), GATES[node.op])
 
 
 def packed(context: FaultContext) -> Iterator[tuple[str, Array, Array]]:
     """Each packed weight of a recurrent node, as it is and as the reference's would make it."""
-    node = _node(context)
-    if node is None:
-        return
-    ref_values = [context.constant(context.reference, name) for name in _reference_names(context)]
-    gates = GATES[node.op]
-    known = list(singles([each for each in ref_values if each is not None], gates))
-    for name, value in _node_weights(context, node).items():
-        likely = likely_order(value, known, gates)
-        orders = (*((likely,) if likely is not None else ()), *_KNOWN_ORDERS[gates])
-        for order in dict.fromkeys(orders):
-            for whole in stacked(value.shape, known, order):
-                yield name, value, whole
+    for node in _nodes(context):
+        gates = GATES[node.op]
+        known = list(singles(_reference_values(context), gates))
+        for name, value in _node_weights(context, node).items():
+            likely = likely_order(value, known, gates)
+            orders = (*((likely,) if likely is not None else ()), *_KNOWN_ORDERS[gates])
+            for order in dict.fromkeys(orders):
+                for whole in stacked(value.shape, known, order):
+                    yield name, value, whole
 
 
-def _node(context: FaultContext) -> Node | None:
-    return next((each for each in context.nodes if each.op in GATES), None)
+def _packed_together(context: FaultContext, node: Node) -> Iterator[Change]:
+    """All weights of a node from the same layer of the reference, where several are wrong."""
+    weights, gates = _node_weights(context, node), GATES[node.op]
+    layers = _by_direction(list(singles(_reference_values(context), gates)))
+    directions = max((value.shape[0] for value in weights.values() if value.ndim == 3), default=1)
+    for first in range(len(layers) - directions + 1):
+        known = [each for layer in layers[first : first + directions] for each in layer]
+        for order in _KNOWN_ORDERS[gates]:
+            whole = {
+                name: next(stacked(value.shape, known, order), value)
+                for name, value in weights.items()
+            }
+            changed = [
+                (name, value)
+                for name, value in whole.items()
+                if not np.array_equal(value, weights[name])
+            ]
+            if len(changed) > 1:
+                yield changed, message("PATCH.gate_weights")
+
+
+def _by_direction(known: Sequence[Array]) -> list[list[Array]]:
+    """The reference's values by layer and direction: two matrices, and the vectors behind them."""
+    found: list[list[Array]] = []
+    for value in known:
+        if value.ndim == 2 and (not found or sum(each.ndim == 2 for each in found[-1]) == 2):
+            found.append([])
+        if found:
+            found[-1].append(value)
+    return found
+
+
+def _nodes(context: FaultContext) -> list[Node]:
+    return [each for each in context.nodes if each.op in GATES]
 
 
 def _node_weights(context: FaultContext, node: Node) -> dict[str, Array]:
@@ -68,6 +97,12 @@ def _node_weights(context: FaultContext, node: Node) -> dict[str, Array]:
         and 1 < value.ndim <= 3
         and any(size % GATES[node.op] == 0 for size in value.shape[:2])
     }
+
+
+def _reference_values(context: FaultContext) -> list[Array]:
+    """The reference's weights of recurrent nodes, in its order."""
+    values = (context.constant(context.reference, name) for name in _reference_names(context))
+    return [each for each in values if each is not None]
 
 
 def _reference_names(context: FaultContext) -> list[str]:
@@ -126,7 +161,7 @@ def stacked(
     """Every way to build a weight of this shape, direction by direction, from single matrices.
 
     A bias of both kinds has two vectors for each direction; they come in the order of the
-    directions, the input's before the state's.
+    directions, the input's before the state's, and one layer's before the next's.
     """
     if len(shape) == 3:
         fits = [each.T if each.T.shape == shape[1:] != each.shape else each for each in known]
@@ -135,8 +170,8 @@ def stacked(
             yield np.stack([in_order(each, order) for each in chosen])
     elif len(shape) == 2 and shape[1] % 2 == 0:
         vectors = [each for each in known if each.shape == (shape[1] // 2,)]
-        if len(vectors) == 2 * shape[0]:
-            parts = [in_order(each, order) for each in vectors]
+        for first in range(0, len(vectors) - 2 * shape[0] + 1, 2):
+            parts = [in_order(each, order) for each in vectors[first : first + 2 * shape[0]]]
             yield np.concatenate(parts).reshape(shape)
         for chosen in combinations(_joined(known, shape[1]), shape[0]):
             yield np.stack([in_order(each, order) for each in chosen])
