@@ -117,6 +117,8 @@ def check(
             handles=loaded,
         ) as loader,
     ):
+        if options.decode is not None:
+            loader.take_caches_in()
         with phase(START):
             if candidate is not None:
                 loader.warm(reference, candidate)

@@ -7,19 +7,20 @@ values and returns an ``Outcome``; the log adds them up to the verdict.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from isomorph.checking.collect import Collectors
 from isomorph.checking.compare import (
-    LossStudy,
     compared_sample,
     comparison_terms,
     declared_order,
+    judges_same_weights,
     study_loss,
     with_channels,
     with_doubtful_losses,
 )
+from isomorph.checking.compared_samples import ComparedSample, EarlierSamples
 from isomorph.checking.dataset import PairOnSamples, TestSetResult, judge_test_set
 from isomorph.checking.evaluate import (
     evaluate_candidate,
@@ -61,7 +62,8 @@ from isomorph.core.messages import message
 from isomorph.core.model import OutputOrder
 from isomorph.diagnose.weight_proof import WeightProof
 from isomorph.inputs.sample_batching import for_both
-from isomorph.localize.probe_search import Probed, probed
+from isomorph.localize.probe_search import probed
+from isomorph.localize.unrounded_weights import UnroundedCandidates
 from isomorph.localize.weight_effect import ConstantExperiment
 from isomorph.localize.weight_findings import ComparedWeights
 from isomorph.match.binding import check_budget_names, check_layout_names
@@ -103,41 +105,16 @@ def check_pair(
                 samples = plan.samples(prepared)
         else:
             samples = samples_of(prepared, given)
-        earlier = _Earlier(outputs=outputs)
-        steps = None if plan is None else StepsTogether(prepared=prepared, samples=samples)
+        earlier = EarlierSamples(outputs=outputs)
+        steps = None
+        if plan is not None:
+            wide = pair.unrounded.prepare
+            steps = StepsTogether(prepared=prepared, samples=samples, unrounded=wide)
         for sample in log.each_sample(samples):
             earlier = pair.check_sample(sample, earlier, plan, steps)
         if plan is not None:
             log.add(plan.outcome(prepared))
         return pair.report(earlier)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Earlier:
-    """What the samples before have settled; each of these is done once in a check."""
-
-    outputs: tuple[Binding, ...]
-    loss: LossStudy = field(default_factory=LossStudy)
-    located: bool = False
-    located_again: bool = False
-    """Whether faults were searched for at a second step of decoding."""
-    probed: Probed | None = None
-    experiment: ConstantExperiment | None = None
-    run_loss: Outcome = field(default_factory=Outcome)
-    """Nodes whose activations the candidate's runtime quantizes; no fault at them is explained."""
-    not_finite: EvaluatedModel | None = None
-    """The reference on a sample of which an output is NaN or infinite everywhere."""
-    first_step: _Compared | None = None
-    """Of decoding; it is described in detail unless faults are located at another step."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Compared:
-    """A compared sample, with both models on it."""
-
-    sample: Sample
-    comparison: Comparison
-    sides: tuple[EvaluatedModel, EvaluatedModel]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +127,7 @@ class _PairCheck:
     sizes: Sized
     declared_terms: Terms
     weights: ComparedWeights
+    unrounded: UnroundedCandidates
     proof: ProofBeside
 
     @classmethod
@@ -163,13 +141,15 @@ class _PairCheck:
             channels=reference.channels_last != candidate.channels_last,
             layouts_of=names_of(right.outputs) - names_of(right.inputs),
         )
+        weights = ComparedWeights(prepared.reference, prepared.candidate)
         return cls(
             log=log,
             prepared=prepared,
             collectors=Collectors.of(options),
             sizes=Sized(stated=options.sizes is not None),
             declared_terms=terms,
-            weights=ComparedWeights(prepared.reference, prepared.candidate),
+            weights=weights,
+            unrounded=UnroundedCandidates(weights),
             proof=ProofBeside(requested=options.prove),
         )
 
@@ -226,10 +206,10 @@ class _PairCheck:
     def check_sample(
         self,
         sample: Sample,
-        earlier: _Earlier,
+        earlier: EarlierSamples,
         plan: SamplePlan | None = None,
         steps: StepsTogether | None = None,
-    ) -> _Earlier:
+    ) -> EarlierSamples:
         """Evaluate both models on one sample, compare them, and locate what differs."""
         log, prepared = self.log, self.prepared
         ready = None if steps is None else steps.pair(sample)
@@ -250,7 +230,7 @@ class _PairCheck:
         if ready is not None or is_deterministic(log, ref, cand):
             earlier = self._compare(sample, (ref, cand), earlier, plan)
         if steps is not None:
-            steps.note((ref, cand))
+            steps.note((ref, cand), same_weights=earlier.loss.same_weights)
         add_failures(log, sample, ref, cand)
         return earlier
 
@@ -258,9 +238,9 @@ class _PairCheck:
         self,
         sample: Sample,
         sides: tuple[EvaluatedModel, EvaluatedModel],
-        earlier: _Earlier,
+        earlier: EarlierSamples,
         plan: SamplePlan | None,
-    ) -> _Earlier:
+    ) -> EarlierSamples:
         log, loss = self.log, earlier.loss
         proof = WeightProof(self.weights, sides, earlier.outputs, self.terms.false_alarm)
         with phase("compare"):
@@ -272,12 +252,20 @@ class _PairCheck:
             )
             decoded = sample.kind is InputKind.DECODED and not log.options.strict
             later = decoded and len(log.samples) > FULL_STEPS
+            few = decoded and judges_same_weights(log.options, sides, loss, self.unrounded)
+            terms = replace(terms, same_weights=few)
             comparison = compared_sample(sides, earlier.outputs, terms, later=later)
         comparison, found = confirmed(sides, comparison, earlier.outputs, terms)
         if log.options.look_into_loss:
             with phase("study of the loss"):
                 loss = study_loss(
-                    sides, comparison, self.terms, sample.kind, loss, weights=self.weights
+                    sides,
+                    comparison,
+                    self.terms,
+                    sample.kind,
+                    loss,
+                    candidates=self.unrounded,
+                    few_draws=terms.same_weights,
                 )
             log.add(loss.outcome)
             comparison = loss.comparison or comparison
@@ -304,12 +292,14 @@ class _PairCheck:
         )  # fmt: skip
         earlier = replace(earlier, located_again=earlier.located_again or again)
         located = located or earlier.located
-        compared = _Compared(sample=sample, comparison=comparison, sides=sides)
+        compared = ComparedSample(sample=sample, comparison=comparison, sides=sides)
         earlier = self._describe(compared, earlier, located=located)
         earlier = replace(earlier, outputs=comparison.bindings, loss=loss, located=located)
         return self._probe(sides, comparison, earlier)
 
-    def _describe(self, compared: _Compared, earlier: _Earlier, *, located: bool) -> _Earlier:
+    def _describe(
+        self, compared: ComparedSample, earlier: EarlierSamples, *, located: bool
+    ) -> EarlierSamples:
         """Keep a sample for what the report shows; tensors are described at one size only."""
         sample = compared.sample
         if sample.kind is InputKind.DECODED:  # every step has sizes of its own
@@ -320,7 +310,7 @@ class _PairCheck:
             self._collect(compared)
         return earlier
 
-    def _collect(self, compared: _Compared) -> None:
+    def _collect(self, compared: ComparedSample) -> None:
         collect_sample(
             self.log, self.collectors, compared.sample, compared.comparison, compared.sides
         )
@@ -329,8 +319,8 @@ class _PairCheck:
         self,
         sides: tuple[EvaluatedModel, EvaluatedModel],
         comparison: Comparison,
-        earlier: _Earlier,
-    ) -> _Earlier:
+        earlier: EarlierSamples,
+    ) -> EarlierSamples:
         """Search beyond the inputs of the first sample on which the models agree."""
         experiment = earlier.experiment or ConstantExperiment(
             sides=sides, outputs=comparison.bindings, terms=self.terms, carry=self._carry
@@ -348,7 +338,7 @@ class _PairCheck:
         self.log.add(layout_outcome(arranged))
         return arranged.feeds
 
-    def _compare_unreached(self, earlier: _Earlier) -> None:
+    def _compare_unreached(self, earlier: EarlierSamples) -> None:
         """Compare the weights, attributes and inputs that the given inputs may not show."""
         log, prepared, experiment = self.log, self.prepared, earlier.experiment
         for handle in (prepared.reference, prepared.candidate):
@@ -366,7 +356,7 @@ class _PairCheck:
         with phase("other sizes"):
             log.add(compare_sizes(prepared, experiment, log.summary, log.samples))
 
-    def report(self, earlier: _Earlier) -> Report:
+    def report(self, earlier: EarlierSamples) -> Report:
         """Compare sizes, weights and attributes, and make the report."""
         log, prepared = self.log, self.prepared
         if earlier.first_step is not None and not earlier.located:

@@ -20,7 +20,7 @@ from isomorph.core.not_done import not_done
 from isomorph.core.stated_numbers import MANY_DRAWS
 from isomorph.measure import findings as output_findings
 from isomorph.measure.compare import Comparison, Terms, compare
-from isomorph.measure.draws_needed import doubtful
+from isomorph.measure.draws_needed import doubtful, lost_by_weights
 from isomorph.measure.output_layout import Arrangeable
 from isomorph.measure.spread import FALSE_ALARM
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from isomorph.checking.prepare import PreparedPair
     from isomorph.core.report import Binding
     from isomorph.localize.locate import Located
-    from isomorph.localize.weight_findings import ComparedWeights
+    from isomorph.localize.unrounded_weights import UnroundedCandidates
     from isomorph.measure.evaluated_model import EvaluatedModel
 
 _OTHER_ORDER = message("DIVERGENT.output_order")
@@ -45,6 +45,8 @@ class LossStudy:
 
     comparison: Comparison | None = None
     studied: bool = False
+    same_weights: bool = False
+    """Whether the last sample was compared with the reference's weights in the candidate."""
     hidden: Located | None = None
     outcome: Outcome = field(default_factory=Outcome)
 
@@ -127,33 +129,38 @@ def study_loss(
     kind: InputKind,
     earlier: LossStudy,
     *,
-    weights: ComparedWeights,
+    candidates: UnroundedCandidates,
+    few_draws: bool = False,
 ) -> LossStudy:
     """Judge a loss of precision by its nodes, where the size of the loss does not decide.
 
-    It is done once, and for each sample of a test set that is in doubt.
+    It is done once, and for each sample of a test set that is in doubt. ``few_draws``: the size of
+    the loss was measured by few draws, because the same weights were to be compared.
     """
     reference, candidate = sides
-    result = replace(earlier, comparison=comparison, outcome=Outcome())
+    result = replace(earlier, comparison=comparison, outcome=Outcome(), same_weights=False)
     beyond = _divergent(comparison)
     from isomorph.localize.locate import locate
     from isomorph.localize.quantization_faults import judge_losses
-    from isomorph.localize.unrounded_weights import compared_unrounded, lost_by_weights
+    from isomorph.localize.unrounded_weights import compared_unrounded
 
     # A step of decoding is judged with the same weights by itself: it has caches of its own. So is
     # a loss that is called wrong for its size.
     again = (beyond or kind is InputKind.DECODED) and earlier.hidden is None
     if (again or not earlier.studied) and _lossy(comparison, lost_by_weights):
-        unrounded = compared_unrounded(sides, comparison, terms, weights)
+        unrounded = compared_unrounded(sides, comparison, terms, candidates)
         if unrounded is not None:
             return replace(
-                result, studied=True,
+                result, studied=True, same_weights=True,
                 comparison=unrounded.judged(comparison), hidden=unrounded.located,
             )  # fmt: skip
         # Nodes whose weights are no fair rounding stand out where all others have the reference's.
-        part = beyond and compared_unrounded(sides, comparison, terms, weights, in_part=True)
+        part = beyond and compared_unrounded(sides, comparison, terms, candidates, in_part=True)
         if part and part.located is not None and part.located.chain.faults:
             return replace(result, studied=True, hidden=part.located)
+    if few_draws and _lossy(comparison, lost_by_weights):
+        comparison = compare(reference, candidate, comparison.bindings, terms)
+        result, beyond = replace(result, comparison=comparison), _divergent(comparison)
     if not _in_doubt(candidate, comparison, terms):
         return result
     if earlier.studied and not (beyond and kind is InputKind.TEST_SET):
@@ -174,6 +181,18 @@ def study_loss(
         return replace(result, outcome=Outcome(skipped=(skipped,)))
     judged = judge_losses(comparison, located)
     return replace(result, comparison=judged, hidden=located if _divergent(judged) else None)
+
+
+def judges_same_weights(
+    options: CheckConfig,
+    sides: tuple[EvaluatedModel, EvaluatedModel],
+    earlier: LossStudy,
+    candidates: UnroundedCandidates,
+) -> bool:
+    """Whether a loss is going to be judged with the reference's weights in the candidate."""
+    if not options.look_into_loss:
+        return False
+    return earlier.same_weights if earlier.studied else candidates.apply_to(*sides)
 
 
 def with_doubtful_losses(comparison: Comparison, terms: Terms) -> Comparison:

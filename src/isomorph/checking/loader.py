@@ -41,6 +41,9 @@ ORACLE = "oracle"
 
 _SIDES = ("reference", "candidate", ORACLE)
 
+_CACHES, _OUTSIDE = "caches", "outside"
+"""The option of a framework for caches that a model writes in place: they become inputs."""
+
 _BYTES_PER_WEIGHT = 4
 """Of most files; a worker that is started too early or too late costs time only."""
 
@@ -71,6 +74,10 @@ class Loader:
             self.options["inputs"] = str(Path(inputs).resolve())
         self._folder: TemporaryDirectory[str] | None = None
 
+    def take_caches_in(self) -> None:
+        """Load models whose caches are inputs and outputs, also those that write them in place."""
+        self.options[_CACHES] = _OUTSIDE
+
     def warm(self, *sources: Any, runs: bool = True) -> None:  # noqa: ANN401
         """Start the workers that these models will need, so that their imports overlap.
 
@@ -78,13 +85,17 @@ class Loader:
         """
         for source in sources:
             if isinstance(source, (str, Path)) and source_kind(str(source)) == "file":
-                path = model_path(Path(source))
+                path = self._path(source)
                 framework = registry.framework(identify(path))
                 # The size of a folder is not known before it is read.
                 weights = path.stat().st_size // _BYTES_PER_WEIGHT if path.is_file() else None
                 shared = weights is not None and self.host.shares_worker(weights)
                 apart = runs and not shared
                 self.host.warm([framework.oracle, *((framework.runtime,) if apart else ())])
+
+    def _path(self, source: str | Path) -> Path:
+        """The model file; of a folder with several, that which the check is about."""
+        return model_path(Path(source), decodes=self.options.get(_CACHES) == _OUTSIDE)
 
     def load(self, source: Any) -> Model:  # noqa: ANN401
         """Read, validate and describe, in a worker."""
@@ -96,7 +107,7 @@ class Loader:
             return self._load_live(source)
         if source_kind(str(source)) == "factory":
             return self.host.load(str(source), "pytorch", self.options)
-        path = model_path(Path(source))
+        path = self._path(source)
         framework = identify(path)
         note = suffix_note(path, framework)
         model = self.host.load(str(path), framework, self.options)
@@ -106,7 +117,7 @@ class Loader:
         """A path or word that a worker can load; a live model is written to a file first."""
         if isinstance(source, (str, Path)):
             factory = source_kind(str(source)) == "factory"
-            return str(source) if factory else str(model_path(Path(source)).resolve())
+            return str(source) if factory else str(self._path(source).resolve())
         framework = registry.framework(_framework_of(source))
         return str(framework.hand_over(source, self.arrays or {}, folder))
 

@@ -8,8 +8,8 @@ them as if it had been evaluated alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,8 @@ from isomorph.checking.evaluate import evaluate, evaluate_candidate
 from isomorph.core.decoding_limits import FULL_STEPS, STEP_BYTES, STEPS_TOGETHER
 from isomorph.core.errors import IsomorphError
 from isomorph.core.memory import share_of_memory
-from isomorph.measure.evaluated_batch import draw_rounding, draw_tails, run_deployed, run_oracles
+from isomorph.core.stated_numbers import FIRST_DRAWS
+from isomorph.measure.evaluated_batch import draw_noise, draw_tails, run_deployed, run_oracles
 from isomorph.measure.parallel import run_parallel
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from isomorph.checking.prepare import PreparedPair
     from isomorph.inputs.feeds import Sample
     from isomorph.measure.evaluated_model import EvaluatedModel
+    from isomorph.measure.noise_draws import DrawnNoise
 
 Pair = tuple["Evaluation", "Evaluation"]
 
@@ -40,11 +42,15 @@ class StepsTogether:
 
     prepared: PreparedPair
     samples: Sequence[Sample]
+    unrounded: Callable[[Sequence[EvaluatedModel]], Sequence[EvaluatedModel]]
+    """The candidates of some steps with the reference's weights, kept for their comparison."""
     _ready: dict[str, Pair] = field(default_factory=dict)
     _bytes: int = 0
     """Of the outputs of the last step that was compared, of both models."""
-    _draws: int = 0
-    """Of rounding that the last step needed."""
+    _drawn: tuple[Sequence[DrawnNoise], Sequence[DrawnNoise]] = ((), ())
+    """What was drawn for the last step, of each model."""
+    _same_weights: bool = False
+    """Whether the last step was compared with the reference's weights as well."""
 
     def pair(self, sample: Sample) -> Pair | None:
         """Both models on this step, if it is a later one; it is evaluated with those after it."""
@@ -55,10 +61,17 @@ class StepsTogether:
             self._evaluate(self.samples[place : place + self._at_once()])
         return self._ready.pop(sample.origin, None)
 
-    def note(self, sides: tuple[EvaluatedModel, EvaluatedModel]) -> None:
-        """What a step needed that was compared: the next ones probably need as much."""
-        drawn = [each.rounding_draws() for each in sides]
-        self._draws = max(0 if each is None else each.drawn for each in drawn)
+    def note(
+        self, sides: tuple[EvaluatedModel, EvaluatedModel], *, same_weights: bool = False
+    ) -> None:
+        """What a step needed that was compared: the next ones probably need as much.
+
+        What the rounding of weights loses decides nothing where the same weights are compared.
+        """
+        reference, candidate = [_repeated(each) for each in sides]
+        if same_weights:
+            candidate = [replace(e, draws=min(e.draws, FIRST_DRAWS)) for e in candidate]
+        self._drawn, self._same_weights = (reference, candidate), same_weights
         self._bytes = sum(map(_output_bytes, sides))
 
     def _at_once(self) -> int:
@@ -70,7 +83,11 @@ class StepsTogether:
         self._ready = {each.origin: self._begin(each) for each in samples}
         sides = [[pair[side].model for pair in self._ready.values()] for side in (0, 1)]
         apart = all(each.isolated for side in sides for each in side)
-        run_parallel(*(partial(_together, side, self._draws) for side in sides), apart=apart)
+        work = [partial(_together, *each) for each in zip(sides, self._drawn, strict=True)]
+        run_parallel(*work, apart=apart)
+        if self._same_weights and (wide := self.unrounded(sides[1])):
+            run_oracles(wide)
+            draw_noise(wide, _of_wider(self._drawn[0]))
 
     def _begin(self, sample: Sample) -> Pair:
         prepared = self.prepared
@@ -79,14 +96,24 @@ class StepsTogether:
         return reference, evaluate_candidate(prepared, reference.model)
 
 
-def _together(models: Sequence[EvaluatedModel], draws: int) -> None:
+def _repeated(model: EvaluatedModel) -> list[DrawnNoise]:
+    """What is drawn again on another step: that of rounding, and what a lower precision loses."""
+    return [each for each in model.draws_made() if each.draws and not each.noise.attributes]
+
+
+def _of_wider(drawn: Sequence[DrawnNoise]) -> list[DrawnNoise]:
+    """The rounding of a candidate with the reference's weights: as often as the reference's."""
+    return [each for each in drawn if each.what == "rounding"]
+
+
+def _together(models: Sequence[EvaluatedModel], drawn: Sequence[DrawnNoise]) -> None:
     run_deployed(models)
     handle = models[0].handle
     if handle is not None:
         handle.release()
     run_oracles(models)
-    if draws:
-        draw_rounding(models, draws)
+    if drawn:
+        draw_noise(models, drawn)
     else:
         draw_tails(models)
 

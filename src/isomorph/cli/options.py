@@ -369,7 +369,7 @@ Cache = Annotated[
         metavar="IN=OUT",
         help="This output of a decoder is this input at the next step.",
         sets="caches",
-        parse=lambda words: bindings("--cache", words),
+        parse=lambda words: _assignments("--cache", words, "cache"),
     ),
 ]
 OnlyGiven = Annotated[

@@ -35,6 +35,17 @@ def _paired(
 ) -> list[tuple[CachePair, CachePair]]:
     """By what the user bound, by name, by layer and part where both tell them, or in order."""
     if len(reference) != len(candidate):
+        without = [
+            role for role, own in (("reference", reference), ("candidate", candidate)) if not own
+        ]
+        if without:
+            raise UsageError(
+                "CACHE_NOT_RECOGNIZED",
+                f"the {without[0]} takes no caches, and the other model does",
+                why="it reads the whole text at every step",
+                fix="compare two decoders that take caches, or state those of this one: "
+                "--cache INPUT=OUTPUT",
+            )
         raise UsageError(
             "CACHE_NOT_RECOGNIZED",
             f"{len(reference)} caches of the reference and {len(candidate)} of the candidate "

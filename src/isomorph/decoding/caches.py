@@ -150,13 +150,22 @@ def refuse_unknown_names(stated: Mapping[str, str], *models: Model) -> None:
         if not any(
             _has(model.graph.inputs, name) and _has(model.graph.outputs, output) for model in models
         ):
-            graph = models[0].graph
+            seen = [_missing(model.graph, name, output) for model in models]
             raise UsageError(
                 "UNKNOWN_NAME",
                 f"--cache {name}={output}: no model has such an input and output",
-                why=f"inputs: {listed([spec.name for spec in graph.inputs])}; "
-                f"outputs: {listed([spec.name for spec in graph.outputs])}",
+                why="; ".join(
+                    f"in the {role}, {text}"
+                    for role, text in zip(("reference", "candidate"), seen, strict=False)
+                ),
             )
+
+
+def _missing(graph: Graph, name: str, output: str) -> str:
+    """The names of a model among which a stated one is not: inputs, or outputs."""
+    if _has(graph.inputs, name):
+        return f"output {output!r} is none of {listed([spec.name for spec in graph.outputs])}"
+    return f"input {name!r} is none of {listed([spec.name for spec in graph.inputs])}"
 
 
 def _has(specs: Sequence[TensorSpec], name: str) -> bool:

@@ -54,7 +54,6 @@ def check_decoding(
     """Whether two decoders are the same function at every step of decoding."""
     from isomorph.checking.dispatch import open_pair
 
-    loader.options["caches"] = "outside"  # those that a model writes in place
     left, right = open_pair(loader, reference, candidate)
     refuse_unknown_names(caches, left.model, right.model)
     signatures = (

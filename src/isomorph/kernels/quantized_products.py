@@ -25,7 +25,8 @@ def matmul_integer(
     call: Call, a: Array, b: Array, a_zero: Array | None = None, b_zero: Array | None = None
 ) -> Array:
     """Zero points per tensor, per row of A, per column of B; int32 wraps."""
-    return _accumulator(call, centered(a, _of_rows(a_zero)) @ centered_weights(b, b_zero, -1, call))
+    weights = call.of_weights(lambda: centered_weights(b, b_zero, -1, call))
+    return _accumulator(call, centered(a, _of_rows(a_zero)) @ weights)
 
 
 @kernel("MatMulInteger16", domain=MICROSOFT)
@@ -57,9 +58,8 @@ def conv_integer(
     call: Call, x: Array, w: Array, x_zero: Array | None = None, w_zero: Array | None = None
 ) -> Array:
     """Padding stands for the real number zero, that is, for the zero point."""
-    return _accumulator(
-        call, _exact_conv(call, centered(x, x_zero), centered_weights(w, w_zero, 0, call))
-    )
+    weights = call.of_weights(lambda: centered_weights(w, w_zero, 0, call))
+    return _accumulator(call, _exact_conv(call, centered(x, x_zero), weights))
 
 
 @kernel("QLinearMatMul")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,12 +24,14 @@ from isomorph.match.packed_readers import packed_readers
 from isomorph.match.rounded_weights import is_narrow, narrowed
 from isomorph.match.stated_blocks import read_in_blocks, stated_blocks
 from isomorph.measure.compare import Comparison, Terms, compare
+from isomorph.measure.draws_needed import lost_by_weights
 from isomorph.measure.precision import lower_precision, narrow_constants
 from isomorph.measure.replaced_constants import ReplacedConstants
 from isomorph.measure.verdict import graphs_differ
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
+    from isomorph.core.protocols import Session
     from isomorph.core.trace import Array
     from isomorph.localize.weight_findings import ComparedWeights
     from isomorph.match.stored_weights import Weights
@@ -72,13 +75,6 @@ class UnroundedComparison:
         )  # fmt: skip
 
 
-def lost_by_weights(divergence: Divergence) -> bool:
-    """Whether an output is called wrong by nothing but the size of its loss."""
-    run, loss = divergence.execution_candidate, divergence.intended_loss
-    lost = loss is not None and not loss.within
-    return divergence.verdict is Verdict.DIVERGENT and lost and run is not None and run.within
-
-
 def _explained(divergence: Divergence) -> Divergence:
     if not lost_by_weights(divergence):
         return divergence
@@ -86,11 +82,68 @@ def _explained(divergence: Divergence) -> Divergence:
     return replace(divergence, verdict=Verdict.DEGRADED, reason=reason)
 
 
+class UnroundedCandidates:
+    """The candidate with the reference's weights, on the feeds of any sample.
+
+    The numbers are the same for all samples. ``prepared`` are models that are evaluated already.
+    """
+
+    def __init__(self, weights: ComparedWeights) -> None:
+        self.weights = weights
+        self._prepared: dict[int, tuple[EvaluatedModel, EvaluatedModel]] = {}
+        self._replaced: Mapping[str, Array] | None = None
+
+    @cached_property
+    def _numbers(self) -> tuple[Mapping[str, Array], PackedOrigins] | None:
+        """The reference's numbers for narrow constants, and for packed ones."""
+        unrounded, packed = _unrounded(self.weights), self.weights.packed_origins
+        return None if unrounded is None or packed is None else (unrounded, packed)
+
+    def of(self, candidate: EvaluatedModel, *, in_part: bool = False) -> EvaluatedModel | None:
+        """The candidate with these weights; None where one of them has no origin.
+
+        ``in_part``: such packed weights stay as they are.
+        """
+        prepared = self._prepared.pop(id(candidate), None)
+        if prepared is not None and not in_part:
+            return prepared[1]
+        if self._numbers is None:
+            return None
+        unrounded, packed = self._numbers
+        if packed.missing and not in_part:
+            return None
+        oracle = candidate.oracle()
+        if self._replaced is None:
+            self._replaced = _replaced(oracle, unrounded, packed)
+        wide = candidate.evaluated_by(ReplacedConstants(oracle, self._replaced))
+        return _widened(wide, packed.missing | packed.misread)
+
+    def apply_to(self, reference: EvaluatedModel, candidate: EvaluatedModel) -> bool:
+        """Whether only weights are narrow, each of them with an origin in the reference."""
+        try:
+            if candidate.oracle().capabilities.feed != "all":
+                return False
+            if not _only_weights(reference, candidate) or self._numbers is None:
+                return False
+            return not self._numbers[1].missing
+        except (IsomorphError, ValueError):
+            return False
+
+    def prepare(self, candidates: Sequence[EvaluatedModel]) -> list[EvaluatedModel]:
+        """The models that ``of`` is going to return for these, to be evaluated side by side."""
+        try:
+            found = [(each, wide) for each in candidates if (wide := self.of(each)) is not None]
+        except (IsomorphError, ValueError):
+            return []
+        self._prepared = {id(own): (own, wide) for own, wide in found}
+        return [wide for _, wide in found]
+
+
 def compared_unrounded(
     sides: tuple[EvaluatedModel, EvaluatedModel],
     comparison: Comparison,
     terms: Terms,
-    weights: ComparedWeights,
+    candidates: UnroundedCandidates,
     *,
     in_part: bool = False,
 ) -> UnroundedComparison | None:
@@ -102,19 +155,24 @@ def compared_unrounded(
     if candidate.oracle().capabilities.feed != "all" or not _only_weights(reference, candidate):
         return None
     try:
-        unrounded, packed = _unrounded(weights), weights.packed_origins
-        if unrounded is None or packed is None or (packed.missing and not in_part):
+        wide = candidates.of(candidate, in_part=in_part)
+        if wide is None:
             return None
-        wide = _with_weights(candidate, unrounded, packed)
-        plain = replace(terms, search=False, by_weight=None)
-        judged = compare(reference, wide, comparison.bindings, plain)
+        plain = replace(terms, search=False, by_weight=None, same_weights=False)
+        # Constants that were rounded again explain nothing where rounding explains everything.
+        judged = compare(reference, wide, comparison.bindings, replace(plain, allowance=False))
+        if any(each.verdict is not Verdict.EQUIVALENT for each in judged.divergences):
+            judged = compare(reference, wide, comparison.bindings, plain)
         wrong = {str(d.candidate_output): d for d in judged.divergences if graphs_differ(d)}
         pairs = [
             (pair.reference, pair.candidate)
             for pair in comparison.bindings
             if pair.candidate in wrong
         ]
-        located = locate(reference, wide, pairs, related=bool(packed.found)) if wrong else None
+        related = bool(
+            candidates.weights.packed_origins and candidates.weights.packed_origins.found
+        )
+        located = locate(reference, wide, pairs, related=related) if wrong else None
     except (IsomorphError, ValueError):
         return None
     return UnroundedComparison(candidate=wide, wrong=wrong, located=located)
@@ -175,10 +233,10 @@ def _as_plain(node: Node, *, whole: bool) -> Node:
     return replace(node, op=op, inputs=node.inputs if whole else node.inputs[:count])
 
 
-def _with_weights(
-    candidate: EvaluatedModel, unrounded: Mapping[str, Array], packed: PackedOrigins
-) -> EvaluatedModel:
-    oracle = candidate.oracle()
+def _replaced(
+    oracle: Session, unrounded: Mapping[str, Array], packed: PackedOrigins
+) -> Mapping[str, Array]:
+    """The reference's numbers, each in the type and the shape of the constant that it replaces."""
     own = oracle.run({}, list(unrounded))
     values = dict(packed.found)
     for name, value in unrounded.items():
@@ -186,9 +244,7 @@ def _with_weights(
         if stored.dtype.kind != "f":
             raise ValueError(name)
         values[name] = np.asarray(value, stored.dtype, order="C").reshape(stored.shape)
-    return _widened(
-        candidate.evaluated_by(ReplacedConstants(oracle, values)), packed.missing | packed.misread
-    )
+    return values
 
 
 def _unrounded(weights: ComparedWeights) -> Mapping[str, Array] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +37,14 @@ NODE_FAILED = "NODE_FAILED"
 
 _READ_BYTES = 64 << 20
 """Bytes of constants that are read at once, in float64; they are in memory three times then."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Base:
+    """Values that were computed before, and the tensors of which they are not those asked for."""
+
+    values: Mapping[str, Array]
+    changed: set[str]
 
 
 class TensorCapture:
@@ -187,13 +195,17 @@ class TensorCapture:
         self._substituted = dict(given), LayeredTensors(dict(given), fresh, self.values)
         return self._substituted[1]
 
-    def _known_with(self, given: Mapping[str, Array], names: Iterable[str]) -> dict[str, Array]:
-        """Return those of these tensors that are computed already with these very arrays."""
-        if not given or self.noise is None or not self._substitutes(given):
-            return {}
-        values = self._substituted[1]
-        there = [name for name in names if name not in given and in_memory(values, name)]
-        return {name: values[name] for name in there if name not in self._left}
+    def _base(self, given: Mapping[str, Array]) -> _Base:
+        """Return the values that stay with these replaced: of the run, or of the last substitution.
+
+        A search corrects one tensor after the other, and tries each further one with all before.
+        """
+        last, values = self._substituted
+        extended = last and all(given.get(name) is last[name] for name in last)
+        if not extended or self.noise is None:
+            return _Base(self.values, self.topology.below(given) | set(given))
+        more = given.keys() - last.keys()
+        return _Base(values, self.topology.below(more) | set(given) | self._left)
 
     def _substitutes(self, given: Mapping[str, Array]) -> bool:
         """Whether these very arrays were substituted last."""
@@ -225,15 +237,14 @@ class TensorCapture:
         Tensors after a node that rejects the replaced values are missing.
         """
         given = given or {}
-        changed = self.topology.below(given) | set(given)
+        base = self._base(given)
         requested = dict.fromkeys(names)
-        known = {name: self.values[name] for name in requested if self._stays(name, changed)}
-        known |= self._known_with(given, [name for name in requested if name in changed])
+        known = {name: base.values[name] for name in requested if self._stays(name, base)}
         missing = [name for name in requested if name not in known]
         if not missing:
             return known
         known_inputs = {
-            name: self.values[name] for name in self._known_inputs(missing, given, changed)
+            name: base.values[name] for name in self._known_inputs(missing, given, base)
         }
         try:
             found = self._computed(missing, {**known_inputs, **given})
@@ -319,8 +330,8 @@ class TensorCapture:
         known = {name: as_type(self._stored[name]) for name in given if name in self._stored}
         return converted(given, known)
 
-    def _stays(self, name: str, changed: set[str]) -> bool:
-        """Whether a cached value is still valid when ``changed`` are replaced.
+    def _stays(self, name: str, base: _Base) -> bool:
+        """Whether a value of the base is there, and still valid with what is replaced.
 
         This is never so of a runtime: cut elsewhere, it may fuse other nodes and compute another
         value.
@@ -328,13 +339,13 @@ class TensorCapture:
         oracle = self.noise is not None
         return (
             oracle
-            and name not in changed
+            and name not in base.changed
             and name not in self._fed
-            and in_memory(self.values, name)
+            and in_memory(base.values, name)
         )
 
     def _known_inputs(
-        self, names: Sequence[str], given: Mapping[str, Array], changed: set[str]
+        self, names: Sequence[str], given: Mapping[str, Array], base: _Base
     ) -> Iterator[str]:
         """Yield known tensors that, when fed, save computing what did not change."""
         reached = {*names, *given}
@@ -345,7 +356,7 @@ class TensorCapture:
                 if source in reached:
                     continue
                 reached.add(source)
-                if self._stays(source, changed):
+                if self._stays(source, base):
                     yield source
                 else:
                     open_ends.append(source)

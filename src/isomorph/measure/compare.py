@@ -19,6 +19,7 @@ from isomorph.measure.draws_needed import (
     doubtful,
     may_settle,
     out_of_reach,
+    settled_but_for_loss,
     settled_but_for_translation,
     values_in_doubt,
     widened_by_few_draws,
@@ -63,6 +64,9 @@ class Terms:
     arrangeable: Arrangeable = field(default_factory=Arrangeable)
     allowance: bool = True
     """Whether constants are disturbed, to measure what re-rounding them explains."""
+    same_weights: bool = False
+    """Whether the candidate is compared with the reference's weights as well, which tells a loss by
+    rounded weights from any other difference: the size of that loss then decides nothing."""
     decided: frozenset[tuple[str | None, str | None]] = frozenset()
     """Pairs of outputs that differ on another sample. Of these only the first draws are made; their
     threshold keeps the stated probability of a false alarm, as that of many draws does."""
@@ -193,6 +197,8 @@ def _judge_pair(
     smooth = not any(jumps(side.model.graph) for side in sides)
     settled = smooth and (left, right) in terms.decided
     if settled or beyond_doubt(judged[0], terms.false_alarm, smooth=smooth):
+        return judged
+    if terms.same_weights and settled_but_for_loss(judged[0], terms.false_alarm):
         return judged
     # In the end the allowance has as many draws as the rounding, if it is in doubt only then.
     for draws in (*FURTHER_DRAWS, FURTHER_DRAWS[-1]):

@@ -69,6 +69,20 @@ def settled_but_for_translation(divergence: Divergence, false_alarm: float) -> b
     return all(_comfortable(part, false_alarm) for part in parts if part is not None)
 
 
+def lost_by_weights(divergence: Divergence) -> bool:
+    """Whether an output is called wrong by nothing but the size of its loss."""
+    run, loss = divergence.execution_candidate, divergence.intended_loss
+    lost = loss is not None and not loss.within
+    return divergence.verdict is Verdict.DIVERGENT and lost and run is not None and run.within
+
+
+def settled_but_for_loss(divergence: Divergence, false_alarm: float) -> bool:
+    """Whether there is a loss, and the run is right beyond doubt, however large that loss is."""
+    lossy = divergence.verdict is Verdict.DEGRADED or lost_by_weights(divergence)
+    run = divergence.execution_candidate
+    return lossy and run is not None and clearly_within(run, false_alarm)
+
+
 def _explained_by_rounding(divergence: Divergence, false_alarm: float) -> bool:
     """Whether the rounding explains a difference that is also within its allowance.
 

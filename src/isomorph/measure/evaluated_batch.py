@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Arrays, RunRequest
     from isomorph.measure.evaluated_model import EvaluatedModel
+    from isomorph.measure.noise_draws import DrawnNoise, NoiseDraws
 
 _MOST_SAMPLES = 32
 _COPIES = 8
@@ -62,17 +63,31 @@ def draw_tails(models: Sequence[EvaluatedModel]) -> None:
         del found[: len(wanted)]
 
 
-def draw_rounding(models: Sequence[EvaluatedModel], draws: int) -> None:
-    """Make the first draws of the rounding of whole graphs; each keeps its results."""
-    own = [(each, drawn) for each in models if (drawn := each.rounding_draws()) is not None]
-    requests = [drawn.requests(draws, each.feeds) for each, drawn in own]
-    with phase("rounding"):
-        found = _run_many(models[0].oracle, [one for each in requests for one in each])
-    if found is None:
-        return
-    for (_, drawn), wanted in zip(own, requests, strict=True):
-        drawn.add(found[: len(wanted)])
-        del found[: len(wanted)]
+def draw_noise(models: Sequence[EvaluatedModel], drawn: Sequence[DrawnNoise]) -> None:
+    """Draw these noises as often as stated for all models; each keeps its results.
+
+    Draws of one noise follow each other: constants that it moves are moved once for all models.
+    """
+    for noise in drawn:
+        own = [(each, made) for each in models if (made := each.draws_like(noise)) is not None]
+        with phase(noise.what):
+            while any(made.drawn < noise.draws for _, made in own):
+                held = sum(made.bytes_of_draw for _, made in own)
+                rounds = max(1, share_of_memory(BATCH_BYTES) // max(held, 1))
+                until = min(made.drawn for _, made in own) + rounds
+                if not _drawn_until(own, min(until, noise.draws)):
+                    break
+
+
+def _drawn_until(own: Sequence[tuple[EvaluatedModel, NoiseDraws]], draws: int) -> bool:
+    """Draw until each has so many; False where that fails."""
+    requests = [made.requests(draws, each.feeds) for each, made in own]
+    # First the next draw of all models, then that behind it.
+    order = sorted((at, place) for place, each in enumerate(requests) for at in range(len(each)))
+    found = _run_many(own[0][0].oracle, [requests[place][at] for at, place in order])
+    for (_, place), result in zip(order, found or (), strict=False):
+        own[place][1].add([result])
+    return found is not None
 
 
 def samples_at_once(models: Sequence[EvaluatedModel], number: int) -> int:

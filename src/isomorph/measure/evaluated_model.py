@@ -15,7 +15,7 @@ from isomorph.core.stated_numbers import FIRST_DRAWS, WIDE_DRAWS
 from isomorph.core.trace import Noise, RunRequest
 from isomorph.measure.evaluated_tail import EvaluatedTail, even_tail, small_enough
 from isomorph.measure.graph_tail import Tail
-from isomorph.measure.noise_draws import NoiseDraws, flattened
+from isomorph.measure.noise_draws import DrawnNoise, NoiseDraws, flattened
 from isomorph.measure.precision import jumps, narrow_constants
 from isomorph.measure.run_time_quantizers import execution_noise
 from isomorph.measure.spread import Spread, finite_where
@@ -223,12 +223,16 @@ class EvaluatedModel:
             return self.intended_loss()
         return self._spread("execution loss", noise, about_mean=noise.quantizers)
 
-    def rounding_draws(self) -> NoiseDraws | None:
-        """Return the draws of its rounding so far, for more; None where its oracle fails."""
+    def draws_made(self) -> tuple[DrawnNoise, ...]:
+        """Return every noise that was drawn so far, and how often."""
+        return tuple(each.made(what) for what, each in self._spreading.items())
+
+    def draws_like(self, other: DrawnNoise) -> NoiseDraws | None:
+        """Return the draws of a noise that was drawn on other feeds; None if the oracle fails."""
         if isinstance(self.oracle_outputs(), IsomorphError):
             return None
-        noise = Noise(seed=self.seed, rounding=True)
-        return self._spreading.setdefault("rounding", self._begin(noise, about_mean=False))
+        own = self._spreading.get(other.what) or self._begin(other.noise, other.about_mean)
+        return self._spreading.setdefault(other.what, own)
 
     def draw_more(self, draws: int, *, allowance: bool = True) -> bool:
         """Use this many draws from now on; False if there are as many already.
@@ -267,7 +271,7 @@ class EvaluatedModel:
             outputs = self.oracle_outputs()
             if isinstance(outputs, IsomorphError):
                 raise outputs
-            spreading = self._spreading.setdefault(what, self._begin(noise, about_mean=about_mean))
+            spreading = self._spreading.setdefault(what, self._begin(noise, about_mean))
             draws = self.allowance_draws if what == _ALLOWANCE else self.draws
             spreading.draw_until(
                 draws,
@@ -288,7 +292,7 @@ class EvaluatedModel:
 
         return self._keep(what, work)
 
-    def _begin(self, noise: Noise, *, about_mean: bool) -> NoiseDraws:
+    def _begin(self, noise: Noise, about_mean: bool) -> NoiseDraws:  # noqa: FBT001
         jumping = jumps(self.model.graph)
         return NoiseDraws(self._nested(), noise, about_mean=about_mean, jumps=jumping)
 

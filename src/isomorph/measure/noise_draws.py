@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,6 +43,16 @@ def spreads(
     return spreading.spreads()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnNoise:
+    """A noise that was drawn on some feeds, under the name of what it explains."""
+
+    what: str
+    noise: Noise
+    about_mean: bool
+    draws: int
+
+
 class NoiseDraws:
     """A spread that further draws refine.
 
@@ -54,7 +64,8 @@ class NoiseDraws:
     def __init__(
         self, center: Arrays, noise: Noise, *, about_mean: bool = False, jumps: bool = False
     ) -> None:
-        self._names, self._noise = list(center), noise
+        self._names, self.noise = list(center), noise
+        self.about_mean = about_mean
         self._plain = self._wide = 0
         self._spreads: tuple[tuple[int, int], Mapping[str, Spread]] | None = None
         self._sums = {
@@ -67,6 +78,17 @@ class NoiseDraws:
     def drawn(self) -> int:
         """The number of draws so far, without wider ones."""
         return self._plain
+
+    def made(self, what: str) -> DrawnNoise:
+        """The noise and how often it was drawn, under the name of what it explains."""
+        return DrawnNoise(
+            what=what, noise=self.noise, about_mean=self.about_mean, draws=self._plain
+        )
+
+    @property
+    def bytes_of_draw(self) -> int:
+        """The size of the results of one draw."""
+        return sum(each.center.nbytes for each in self._sums.values())
 
     def draw_until(
         self,
@@ -112,8 +134,7 @@ class NoiseDraws:
 
     def _at_once(self) -> int:
         """How many draws one message asks for: their results are held together."""
-        held = sum(each.center.nbytes for each in self._sums.values())
-        return max(1, min(_AT_ONCE, share_of_memory(BATCH_BYTES) // max(held, 1)))
+        return max(1, min(_AT_ONCE, share_of_memory(BATCH_BYTES) // max(self.bytes_of_draw, 1)))
 
     def spreads(self) -> Mapping[str, Spread]:
         """Return the spread of each tensor from the draws so far; computed once for them."""
@@ -124,10 +145,10 @@ class NoiseDraws:
         return self._spreads[1]
 
     def _noise_of(self, draw: int, *, wide: bool = False) -> Noise:
-        seed = self._noise.seed * SEEDS + draw
+        seed = self.noise.seed * SEEDS + draw
         if wide:
-            return replace(self._noise, seed=seed + _WIDE_SEEDS, scale=WIDER)
-        return replace(self._noise, seed=seed)
+            return replace(self.noise, seed=seed + _WIDE_SEEDS, scale=WIDER)
+        return replace(self.noise, seed=seed)
 
     def _add(self, drawn: Arrays, *, wide: bool = False) -> None:
         moved = _flat(drawn)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from itertools import starmap
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 import numpy as np
@@ -11,9 +13,10 @@ import numpy as np
 from isomorph.core.last_node import leave
 from isomorph.oracle.arithmetic import arithmetic_of
 from isomorph.oracle.dtypes import numpy_dtype
-from isomorph.oracle.executor import Executor, Unchanged
+from isomorph.oracle.executor import Executor
 from isomorph.oracle.magnitudes import Magnitudes, asking
 from isomorph.oracle.peak_bytes import PeakBytes, run_key
+from isomorph.oracle.shared_constants import SharedByNoise
 from isomorph.oracle.step import Body, K, Scope
 from isomorph.oracle.stored_matrix import multiplying_by
 from isomorph.oracle.value import ABSENT, EvalValue, lifted
@@ -132,31 +135,31 @@ class Evaluator(Generic[K]):
         sizes = self._magnitudes.of_each(feeds, noises, accepted)
         sized = asking(sizes, noises)
         folds = not (graph.folded.names & given[0].keys())
-        unchanged: Unchanged = {}
+        shared = SharedByNoise.of(noises)
+        several = len(feeds) > 1
+        fed = _fed_once(graph)
         draws = [
             _Draw(
                 graph,
-                Executor(
-                    arithmetic_of(noise, magnitudes),
-                    unchanged if len(feeds) > 1 and _keeps_constants(noise) else None,
-                ),
-                values={key: graph.fed(key, value, noise) for key, value in own.items()},
+                Executor(arithmetic_of(noises[place], sizes[place]), own if several else None),
+                values={key: fed(key, each, noises[place]) for key, each in given[place].items()},
                 names=names,
-                keep=keep,
-                folds=folds and noise is None,
+                keep=keeps[place],
+                folds=folds and noises[place] is None,
+                shared=own.stored if several else None,
             )
-            for own, noise, keep, magnitudes in zip(given, noises, keeps, sizes, strict=True)
+            for place, own in sorted(shared.each(), key=itemgetter(0))
         ]
         with graph.reads_shared(between=len(draws)), multiplying_by(self._products):
             for (_, step), finished in zip(plan.steps, plan.releases, strict=True):
-                shared = len(draws) > 1 and step.multiplies
-                matrix = _prepare_product(step, draws, sized) if shared else None
-                for draw in draws:
-                    draw.compute(step, finished)
+                product = several and step.multiplies
+                matrix = _prepare_product(step, draws, sized) if product else None
+                for place, _ in shared.each():
+                    draws[place].compute(step, finished)
                 if matrix is not None:
                     matrix.release()
                 graph.release_reads()
-                unchanged.clear()
+                shared.clear()
         self._peaks.note(run_key(accepted[0], fetch), draws[0].peak_bytes)
         return [{name: draw.results[name] for name in fetch} for draw in draws]
 
@@ -184,12 +187,13 @@ class _Draw(Generic[K]):
         names: Mapping[K, Sequence[str]],
         keep: Keep,
         folds: bool,
+        shared: dict[K, EvalValue] | None,
     ) -> None:
         self._graph, self._values, self._given = graph, values, frozenset(values)
         self._names, self._keep, self._folds = names, keep, folds
-        self._executor = executor
+        self._executor, self._shared = executor, shared
         self.results: dict[str, Any] = {}
-        self._bytes = self.peak_bytes = sum(map(_bytes_of, values.values()))
+        self._bytes = self.peak_bytes = sum(starmap(self._bytes_of, values.items()))
         for key in names:
             if key in values or graph.is_stored(key):
                 self._fetched(key, self.read(key))
@@ -207,12 +211,16 @@ class _Draw(Generic[K]):
             if key in self._given:
                 continue  # what is fed stays, though a step runs for its other outputs
             self._values[key] = stored = arithmetic.stored(graph.name(key, _TOP), value)
-            self._bytes += _bytes_of(stored)
+            self._bytes += self._bytes_of(key, stored)
             self._fetched(key, stored)
         self.peak_bytes = max(self.peak_bytes, self._bytes)
         for key in finished:
             gone = self._values.pop(key, None)
-            self._bytes -= _bytes_of(gone) if gone is not None else 0
+            self._bytes -= self._bytes_of(key, gone) if gone is not None else 0
+
+    def _bytes_of(self, key: K, value: EvalValue) -> int:
+        """The bytes of a value; what takes the place of a weight is there once for all draws."""
+        return 0 if self._graph.is_stored(key) else _bytes_of(value)
 
     def _fetched(self, key: K, value: EvalValue) -> None:
         for name in self._names.get(key, ()):
@@ -231,9 +239,15 @@ class _Draw(Generic[K]):
         return outputs
 
     def _stored(self, key: K) -> EvalValue:
+        known = None if self._shared is None else self._shared.get(key)
+        if known is not None:
+            return known
         found = self._graph.stored(key, self._executor, _TOP)
         if found is None:
             raise LookupError(f"{self._graph.name(key, _TOP)} has no value")
+        # What a node wrote into a variable is that of its draw.
+        if self._shared is not None and found.constant and not self._executor.states:
+            self._shared[key] = found
         return found
 
 
@@ -256,9 +270,19 @@ def _prepare_product(
     return factors[0][1]
 
 
-def _keeps_constants(noise: Noise | None) -> bool:
-    """Whether what nodes make of constants without rounding is the same in every such draw."""
-    return noise is None or not (noise.quantizers or noise.attributes or noise.run_dtype)
+def _fed_once(graph: MainGraph[K]) -> Callable[[K, Any, Noise | None], EvalValue]:
+    """What fed arrays stand for; one that several draws are fed is lifted once for all of them."""
+    known: dict[tuple[K, int, Noise | None], EvalValue] = {}
+
+    def fed(key: K, value: Any, noise: Noise | None) -> EvalValue:  # noqa: ANN401
+        if not isinstance(value, np.ndarray):
+            return graph.fed(key, value, noise)
+        place = key, id(value), noise if noise is not None and noise.quantizers else None
+        if place not in known:
+            known[place] = graph.fed(key, value, noise)
+        return known[place]
+
+    return fed
 
 
 def _bytes_of(value: EvalValue) -> int:

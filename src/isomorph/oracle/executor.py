@@ -7,6 +7,8 @@ shapes alone is computed in its declared types, because there the width is part 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
@@ -15,29 +17,27 @@ import numpy as np
 from isomorph.core.errors import IsomorphError
 from isomorph.oracle.noise import NO_NOISE
 from isomorph.oracle.plan import releases_of
+from isomorph.oracle.shared_constants import SharedConstants, Unchanged
 from isomorph.oracle.step import DECLARED, Body, K, Read, Scope, Step
 from isomorph.oracle.value import ABSENT, DEAD, EvalValue, stored
 
 if TYPE_CHECKING:
     from isomorph.oracle.arithmetic import Arithmetic
 
-Unchanged = dict[int, tuple[list[EvalValue], list[EvalValue]]]
-"""Constants that a step read last, and what it made of them."""
-
 
 class Executor:
     """One evaluation. ``states`` are the values that nodes keep within it, such as variables.
 
-    ``shared`` has what nodes of several evaluations make of the same constants, without rounding.
+    ``shared`` has what nodes of several evaluations make of the same constants.
     """
 
-    def __init__(self, arithmetic: Arithmetic, shared: Unchanged | None = None) -> None:
+    def __init__(self, arithmetic: Arithmetic, shared: SharedConstants | None = None) -> None:
         self.arithmetic = arithmetic
         self.states: dict[Any, EvalValue] = {}
         self._moved: dict[str, tuple[EvalValue, EvalValue]] = {}
         self._releases: dict[int, tuple[tuple[Any, ...], ...]] = {}
         self._shares = shared is not None
-        self._unchanged: Unchanged = {} if shared is None else shared
+        self._shared = SharedConstants() if shared is None else shared
 
     def body(
         self,
@@ -95,7 +95,9 @@ class Executor:
         try:
             with np.errstate(all="ignore"):
                 if fixed and step.exact and (scope.rounds or self._shares):
-                    return self._once(step, inputs, scope)
+                    return self._once(self._shared.unchanged, step, inputs, scope)
+                if fixed and self._shares and not scope.rounds:
+                    return self._once(self._shared.moved, step, inputs, scope)
                 if fixed or step.shape_only:
                     return self._among_constants(step, inputs, scope)
                 return self._on_data(step, inputs, scope)
@@ -107,7 +109,12 @@ class Executor:
     def _on_data(
         self, step: Step[Any], inputs: Sequence[EvalValue], scope: Scope
     ) -> list[EvalValue]:
-        call, declared = step.call(inputs, step.site(scope), constant=False)
+        site = step.site(scope)
+        call, declared = step.call(inputs, site, constant=False)
+        if self._shares and (places := step.weight_places):
+            read = [inputs[place] for place in places if place < len(inputs)]
+            if all(each.constant for each in read):
+                call = replace(call, shared=partial(self._shared.weights.of, site, read))
         if step.narrow:
             results = step.compute_declared(call, step.operands(inputs, DECLARED, NO_NOISE))
         else:
@@ -125,16 +132,18 @@ class Executor:
                 value.table = table
         return values
 
-    def _once(self, step: Step[Any], inputs: list[EvalValue], scope: Scope) -> list[EvalValue]:
-        """What a step that rounds nothing makes of constants; computed anew only for other ones.
+    def _once(
+        self, unchanged: Unchanged, step: Step[Any], inputs: list[EvalValue], scope: Scope
+    ) -> list[EvalValue]:
+        """What a step makes of constants; computed anew only for other ones.
 
         A loop slices and transposes its weights in every round, and so do draws side by side.
         """
-        kept = self._unchanged.get(id(step))
+        kept = unchanged.get(id(step))
         if kept is not None and all(map(is_, kept[0], inputs)):
             return kept[1]
         outputs = self._among_constants(step, inputs, scope)
-        self._unchanged[id(step)] = inputs, outputs
+        unchanged[id(step)] = inputs, outputs
         return outputs
 
     def _among_constants(

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.core.limits import KEPT_SIZES_BYTES
+from isomorph.core.memory import share_of_memory
 from isomorph.core.threads import run_all
 
 if TYPE_CHECKING:
@@ -30,18 +32,17 @@ class KeptSizes(dict[Any, "Array"]):
 
 
 class Magnitudes:
-    """The magnitudes of the sums of one program for the values that were fed last."""
+    """The magnitudes of the sums of one program for the values that were fed last.
+
+    Runs side by side are fed values of their own, and so are the next draws of them.
+    """
 
     def __init__(self) -> None:
-        self._kept = KeptSizes()
-        self._digest = b""
+        self._kept: dict[bytes, KeptSizes] = {}
 
     def of(self, feeds: Mapping[str, Any]) -> KeptSizes:
         """Those for these feeds; empty, and filled by the run, where other values are fed."""
-        digest = digest_of(feeds)
-        if digest != self._digest:
-            self._kept, self._digest = KeptSizes(), digest
-        return self._kept
+        return self._of_all([feeds])[0]
 
     def of_each(
         self,
@@ -50,20 +51,29 @@ class Magnitudes:
         accepted: Sequence[Mapping[str, Any]],
     ) -> list[KeptSizes]:
         """Those of each run with its noise: runs that are fed one object share theirs."""
-        known: dict[int, KeptSizes] = {}
-        found = []
-        for given, noise, values in zip(feeds, noises, accepted, strict=True):
-            if noise is None:
-                found.append(KeptSizes())
-                continue
-            if id(given) not in known:
-                known[id(given)] = self.of(values)
-            found.append(known[id(given)])
-        return found
+        drawn = {
+            id(given): values
+            for given, noise, values in zip(feeds, noises, accepted, strict=True)
+            if noise is not None
+        }
+        known = dict(zip(drawn, self._of_all(list(drawn.values())), strict=True))
+        return [
+            KeptSizes() if noise is None else known[id(given)]
+            for given, noise in zip(feeds, noises, strict=True)
+        ]
+
+    def _of_all(self, feeds: Sequence[Mapping[str, Any]]) -> list[KeptSizes]:
+        if not feeds:
+            return []
+        digests = digests_of(feeds)
+        few = sum(each.held for each in self._kept.values()) <= share_of_memory(KEPT_SIZES_BYTES)
+        known = self._kept if few or len(feeds) == 1 else {}
+        self._kept = {digest: known.get(digest) or KeptSizes() for digest in digests}
+        return [self._kept[digest] for digest in digests]
 
     def clear(self) -> None:
         """Release everything."""
-        self._kept, self._digest = KeptSizes(), b""
+        self._kept = {}
 
 
 def asking(kept: Sequence[KeptSizes], noises: Sequence[object]) -> list[int]:
@@ -77,11 +87,28 @@ def asking(kept: Sequence[KeptSizes], noises: Sequence[object]) -> list[int]:
 
 def digest_of(feeds: Mapping[str, Any]) -> bytes:
     """Equal for equal names, types, shapes and numbers."""
-    digest = hashlib.blake2b(digest_size=16)
-    for name in sorted(feeds):
-        digest.update(name.encode("utf-8", "surrogateescape"))
-        _add(digest, feeds[name])
-    return digest.digest()
+    return digests_of([feeds])[0]
+
+
+def digests_of(feeds: Sequence[Mapping[str, Any]]) -> list[bytes]:
+    """One for each of these; what several of them hold is read once."""
+    known: dict[int, bytes] = {}
+
+    def of_value(value: Any) -> bytes:  # noqa: ANN401
+        if id(value) not in known:
+            digest = hashlib.blake2b(digest_size=16)
+            _add(digest, value)
+            known[id(value)] = digest.digest()
+        return known[id(value)]
+
+    found = []
+    for each in feeds:
+        digest = hashlib.blake2b(digest_size=16)
+        for name in sorted(each):
+            digest.update(repr(name).encode())
+            digest.update(of_value(each[name]))
+        found.append(digest.digest())
+    return found
 
 
 def _add(digest: Any, value: Any) -> None:  # noqa: ANN401

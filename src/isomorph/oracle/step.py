@@ -110,6 +110,11 @@ class Step(ABC, Generic[K]):
         return [view(value) for value in inputs]
 
     @property
+    def weight_places(self) -> tuple[int, ...]:
+        """The places of the inputs of which its kernel makes weights (``Call.of_weights``)."""
+        return ()
+
+    @property
     def multiplies(self) -> bool:
         """Whether it may be a product with a stored matrix (``factors``)."""
         return False

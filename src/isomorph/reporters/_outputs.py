@@ -81,6 +81,8 @@ def outputs(
         each for each in COLUMNS if not alone or each.heading == message("FIGURE.candidate_run")
     ]
     ordered = sorted(found, key=lambda one: _WORST_FIRST.index(one.verdict))
+    if len(found) > (MOST_ROWS if width >= TABLE_WIDTH else MOST_BLOCKS):
+        ordered.sort(key=lambda one: (_WORST_FIRST.index(one.verdict), -_share_of_budget(one)))
     measured = [column for column in columns if any(column.parts(one) for one in found)]
     if width >= TABLE_WIDTH:
         shown = ordered[:MOST_ROWS]
@@ -97,6 +99,12 @@ def outputs(
     absent = [column.heading for column in columns if column not in measured]
     if absent:
         yield Text(message("FIGURE.not_measured_of", names=", ".join(absent)), style="magenta")
+
+
+def _share_of_budget(one: Divergence) -> float:
+    """How much of what decides it an output takes: of the loss that its width intends, if any."""
+    parts = [one.intended_loss] if one.intended_loss else [one.rounding, one.observed]
+    return max((part.budget.ratio or 0.0 for part in parts if part is not None), default=0.0)
 
 
 def output_name(one: Divergence) -> str:

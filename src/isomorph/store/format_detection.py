@@ -10,7 +10,7 @@ from pathlib import Path
 from isomorph import registry
 from isomorph.core.errors import UnreadableModelError, listed
 from isomorph.store import file_signatures
-from isomorph.store.model_folders import hub_folder, is_hub_name, main_model
+from isomorph.store.model_folders import how_to_name, hub_folder, is_hub_name, main_model
 from isomorph.store.safe_paths import exists, head_of, kind_of, not_regular
 from isomorph.store.traces import is_trace
 from isomorph.store.zip_safety import MAGIC as ZIP
@@ -77,10 +77,11 @@ def identify(path: Path) -> str:
     raise file_signatures.unclaimed(path, head).error(path)
 
 
-def model_path(path: Path) -> Path:
+def model_path(path: Path, *, decodes: bool = False) -> Path:
     """The path itself, or the model file of a folder that is no model as a whole.
 
-    A model of the Hugging Face hub is its folder in the local cache.
+    A model of the Hugging Face hub is its folder in the local cache. ``decodes``: of several models
+    that which decodes on caches is meant.
     """
     if is_hub_name(path, tuple(_SUFFIXES)) and not os.path.lexists(path):
         path = hub_folder(path)
@@ -89,7 +90,7 @@ def model_path(path: Path) -> Path:
     if any(_claims(name, path, b"") for name in registry.names("frameworks")):
         return path
     found = sorted(each for each in path.iterdir() if _is_model_file(each))
-    if len(found) > 1 and (main := main_model(path, found)) is not None:
+    if len(found) > 1 and (main := main_model(path, found, decodes=decodes)) is not None:
         return main
     if len(found) > 1:
         raise UnreadableModelError(
@@ -97,7 +98,7 @@ def model_path(path: Path) -> Path:
             "the folder holds several models:",
             file=str(path),
             why=listed([each.name for each in found]),
-            fix=f"name one of them: {found[0]}",
+            fix=how_to_name(found),
         )
     return found[0] if found else path
 

@@ -14,6 +14,8 @@ _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _GENAI_CONFIG = "genai_config.json"
 _MERGED_DECODER = "decoder_model_merged.onnx"
 """The decoder of optimum with and without caches in one file; others beside it are its parts."""
+_DECODER_WITH_CACHES = "decoder_with_past_model.onnx"
+"""The decoder of optimum that takes caches; the one beside it takes none, and reads the prompt."""
 
 
 def is_hub_name(path: Path, suffixes: Sequence[str]) -> bool:
@@ -41,14 +43,27 @@ def hub_folder(path: Path) -> Path:
     return snapshot
 
 
-def main_model(folder: Path, found: Sequence[Path]) -> Path | None:
+def main_model(folder: Path, found: Sequence[Path], *, decodes: bool = False) -> Path | None:
     """The one of several models that a folder is about, where it says so.
 
-    ONNX Runtime GenAI names its decoder in a configuration; optimum merges its decoders.
+    ONNX Runtime GenAI names its decoder in a configuration; optimum merges its decoders, or writes
+    two. ``decodes``: that which takes caches is meant.
     """
     by_name = {each.name: each for each in found}
     stated = _genai_decoder(folder / _GENAI_CONFIG)
-    return by_name.get(stated or "") or by_name.get(_MERGED_DECODER)
+    main = by_name.get(stated or "") or by_name.get(_MERGED_DECODER)
+    return main or (by_name.get(_DECODER_WITH_CACHES) if decodes else None)
+
+
+def how_to_name(found: Sequence[Path]) -> str:
+    """How to name one of the models of a folder, with what those of optimum are for."""
+    with_caches = next((each for each in found if each.name == _DECODER_WITH_CACHES), None)
+    if with_caches is None:
+        return f"name one of them: {found[0]}"
+    return (
+        f"name one of them: {found[0]}, or check the decoder with caches token by token: "
+        f"--decode 16 takes {with_caches.name}"
+    )
 
 
 def _hub_cache() -> Path:

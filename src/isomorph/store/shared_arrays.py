@@ -38,7 +38,8 @@ class Outbox:
 
     def pack(self, values: Mapping[str, Value]) -> dict[str, Any]:
         """Write the arrays of one message; return the JSON header that locates them."""
-        with self.message() as message:
+        self._count += 1
+        with ArrayMessage(self._folder / f"{self._count}.bin", at_once=True) as message:
             for name, value in values.items():
                 message.put(name, value)
         return message.header()
@@ -50,17 +51,22 @@ class Outbox:
 
 
 class ArrayMessage:
-    """One message, written while its values are still being computed."""
+    """One message, written while its values are still being computed.
 
-    def __init__(self, path: Path) -> None:
+    ``at_once``: all of them are there already, and an array in several of them is written once.
+    """
+
+    def __init__(self, path: Path, *, at_once: bool = False) -> None:
         self._path, self._file = path, path.open("xb", buffering=0)
         self._values: list[list[Any]] = []
         self._size = 0
         self._waiting = bytearray()
+        self._at_once = at_once
+        self._placed: dict[int, tuple[Array, int]] = {}
 
     def put(self, name: str, value: Any) -> Any:  # noqa: ANN401
         """Write a value; return the JSON that locates it."""
-        packed = _pack(value, self._place)
+        packed = _pack(value, self._place_array)
         self._values.append([name, packed])
         return packed
 
@@ -77,6 +83,15 @@ class ArrayMessage:
         """The JSON header that locates the arrays in the file."""
         name = self._path.name if self._size else None
         return {"file": name, "size": self._size, "values": self._values}
+
+    def _place_array(self, array: Array) -> int:
+        """Write an array, a large one once in a message; return where it is."""
+        if not self._at_once or array.nbytes < _SMALL:
+            return self._place(bytes_of(array))
+        if id(array) not in self._placed:
+            # The array is kept with its place, so that no other takes its identity.
+            self._placed[id(array)] = array, self._place(bytes_of(array))
+        return self._placed[id(array)][1]
 
     def _place(self, data: memoryview) -> int:
         """Write these bytes, small ones together with the next; return where they are."""
@@ -116,7 +131,7 @@ class ArrayMessage:
                 self._path.unlink(missing_ok=True)
 
 
-def _pack(value: Any, place: Callable[[memoryview], int]) -> Any:  # noqa: ANN401
+def _pack(value: Any, place: Callable[[Array], int]) -> Any:  # noqa: ANN401
     if value is None:
         return None
     if isinstance(value, (list, tuple)):
@@ -130,7 +145,7 @@ def _pack(value: Any, place: Callable[[memoryview], int]) -> Any:  # noqa: ANN40
     if entry["dtype"] == STRING:
         return entry | {"words": words_of(array)}
     dtype_of(entry["dtype"])  # what the receiver cannot name must fail here
-    return entry | {"offset": place(bytes_of(array))}
+    return entry | {"offset": place(array)}
 
 
 def _write(file: BinaryIO, data: memoryview) -> None:
@@ -156,7 +171,8 @@ def unpack(folder: Path, packed: Mapping[str, Any]) -> dict[str, Any]:
     buffer: mmap.mmap | bytearray | None = None
     if packed["file"] is not None:
         buffer = _take(folder / packed["file"], packed["size"])
-    return {name: _unpack(value, buffer) for name, value in packed["values"]}
+    known: dict[tuple[Any, ...], Array] = {}
+    return {name: _unpack(value, buffer, known) for name, value in packed["values"]}
 
 
 def _take(path: Path, size: int) -> mmap.mmap | bytearray:
@@ -167,13 +183,17 @@ def _take(path: Path, size: int) -> mmap.mmap | bytearray:
         return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_COPY)
 
 
-def _unpack(value: Any, buffer: mmap.mmap | bytearray | None) -> Any:  # noqa: ANN401
+def _unpack(
+    value: Any,  # noqa: ANN401
+    buffer: mmap.mmap | bytearray | None,
+    known: dict[tuple[Any, ...], Array],
+) -> Any:  # noqa: ANN401
     if value is None:
         return None
     if "list" in value:
-        return [_unpack(item, buffer) for item in value["list"]]
+        return [_unpack(item, buffer, known) for item in value["list"]]
     if "map" in value:
-        return {decode(Any, key): _unpack(item, buffer) for key, item in value["map"]}
+        return {decode(Any, key): _unpack(item, buffer, known) for key, item in value["map"]}
     if "plain" in value:
         return decode(Any, value["plain"])
     shape = tuple(value["shape"])
@@ -183,7 +203,11 @@ def _unpack(value: Any, buffer: mmap.mmap | bytearray | None) -> Any:  # noqa: A
     count = int(np.prod(shape, dtype=object)) if shape else 1
     if buffer is None or count == 0:
         return np.empty(shape, dtype)
-    return _view(buffer, value["offset"], dtype, count).reshape(shape)
+    # What was written once is one array again.
+    place = value["offset"], value["dtype"], shape
+    if place not in known:
+        known[place] = _view(buffer, value["offset"], dtype, count).reshape(shape)
+    return known[place]
 
 
 def _view(buffer: mmap.mmap | bytearray, offset: int, dtype: np.dtype[Any], count: int) -> Array:

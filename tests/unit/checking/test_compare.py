@@ -141,7 +141,7 @@ TERMS = SimpleNamespace(false_alarm=1e-6)
 
 def studied(comparison, earlier=None):
     earlier = earlier or LossStudy()
-    return study_loss(SIDES, comparison, TERMS, InputKind.GIVEN, earlier, weights=None)
+    return study_loss(SIDES, comparison, TERMS, InputKind.GIVEN, earlier, candidates=None)
 
 
 def test_a_loss_within_its_budget_is_followed_to_its_nodes_once(nodes):

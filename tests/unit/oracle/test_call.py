@@ -13,7 +13,7 @@ def test_another_noise_changes_nothing_else():
     call = Call(
         op="Gemm", domain="ai.onnx", version=13, attributes={"alpha": 2.0}, outputs=3,
         dtype="float16", noise=NO_NOISE, constant=True, input_dtypes=("float16", None),
-        site=("graph", 7), table=np.arange(3),
+        site=("graph", 7), table=np.arange(3), shared=lambda make: make(),
     )  # fmt: skip
     source = object()
     changed = call.with_noise(source)

@@ -61,3 +61,23 @@ def test_every_number_of_a_long_list_counts() -> None:
     changed = long.copy()
     changed[2500] = 1
     assert digest_of({"x": [long]}) != digest_of({"x": [changed]})
+
+
+def test_those_of_runs_side_by_side_stay_for_their_next_draws() -> None:
+    magnitudes = Magnitudes()
+    feeds = [{"x": _X}, {"x": _X + 1}]
+    first = magnitudes.of_each(feeds, [1, 1], feeds)
+    for each in first:
+        each.keep("site", _X)
+    again = magnitudes.of_each(feeds, [2, 2], feeds)
+    assert all(one is other for one, other in zip(again, first, strict=True))
+    assert magnitudes.of_each([{"x": _X + 2}], [1], [{"x": _X + 2}])[0] == {}
+    assert magnitudes.of(feeds[0]) == {}
+
+
+def test_more_than_is_kept_is_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("isomorph.oracle.magnitudes.KEPT_SIZES_BYTES", 1)
+    magnitudes = Magnitudes()
+    feeds = [{"x": _X}, {"x": _X + 1}]
+    magnitudes.of_each(feeds, [1, 1], feeds)[0].keep("site", _X)
+    assert magnitudes.of_each(feeds, [1, 1], feeds)[0] == {}

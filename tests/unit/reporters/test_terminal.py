@@ -177,6 +177,20 @@ def test_many_outputs_still_fit_a_screen_and_the_worst_come_first(report, diverg
     assert "… and 25 more outputs: 25 equivalent" in text
 
 
+def test_of_many_outputs_that_lose_alike_the_weakest_come_first(report, divergence, wide):
+    def lossy(place):
+        loss = replace(divergence.observed, budget=replace(divergence.observed.budget, ratio=place))
+        return replace(
+            divergence, verdict=Verdict.DEGRADED, reference_output=f"lossy{place}",
+            intended_loss=loss,
+        )  # fmt: skip
+
+    many = tuple(lossy(place) for place in range(9))
+    text = TerminalReporter().render(replace(report, outputs=many))
+    assert text.index("lossy8") < text.index("lossy7") < text.index("lossy3")
+    assert "lossy2" not in text
+
+
 @pytest.mark.parametrize(
     ("ratio", "expected"),
     [(0.0, "0.00×"), (0.001, "<0.01×"), (0.213, "0.21×"), (36.4, "36×"),

@@ -92,3 +92,12 @@ def test_a_folder_of_that_name_comes_first(cache):
 )  # fmt: skip
 def test_which_words_may_name_one(word, may_be):
     assert is_hub_name(Path(word), (".onnx",)) is may_be
+
+
+def test_of_two_decoders_of_optimum_the_one_with_caches_decodes(folder):
+    assert model_path(folder, decodes=True).name == "decoder_with_past_model.onnx"
+    with pytest.raises(UnreadableModelError) as caught:
+        model_path(folder)
+    assert "--decode 16 takes decoder_with_past_model.onnx" in caught.value.fix
+    onnx.save(network(), folder / "decoder_model_merged.onnx")
+    assert model_path(folder, decodes=True).name == "decoder_model_merged.onnx"

@@ -119,3 +119,30 @@ def test_a_parcel_that_was_given_up_leaves_nothing(tmp_path):
     message.put("x", np.ones(8))
     message.__exit__(KeyError, None, None)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_large_array_in_several_values_travels_once(tmp_path):
+    weight, small = np.arange(MAPPED_BYTES, dtype=np.float32), np.ones(3)
+    values = {"0": {"w": weight, "x": small}, "1": {"w": weight, "x": small}}
+    header = Outbox(tmp_path).pack({name: [values[name]] for name in values})
+    assert header["size"] < 2 * weight.nbytes
+    back = unpack(tmp_path, json.loads(json.dumps(header)))
+    assert back["0"][0]["w"] is back["1"][0]["w"]
+    assert back["0"][0]["x"] is not back["1"][0]["x"]
+    np.testing.assert_array_equal(back["1"][0]["w"], weight)
+
+
+def test_a_message_that_is_written_piece_by_piece_keeps_no_array(tmp_path):
+    alive = []
+
+    class Tracked(np.ndarray):
+        def __del__(self):
+            alive.pop()
+
+    with Outbox(tmp_path).message() as message:
+        value = np.zeros(MAPPED_BYTES).view(Tracked)
+        alive.append(1)
+        message.put("x", value)
+        del value
+        gc.collect()
+        assert not alive

@@ -324,6 +324,7 @@ _EXPECTED: Mapping[str, str] = {
     "runtime": "NAME, reference=NAME or candidate=NAME, each once",
     "setting": "KEY=VALUE, candidate.KEY=VALUE or oracle.KEY=VALUE, each name once",
     "binding": "REFERENCE_NAME=CANDIDATE_NAME, each name once",
+    "cache": "INPUT=OUTPUT, an input that takes a cache and the output that returns it, each once",
     "dim": "AXIS=SIZE with a whole number, as in batch=2, each name once",
     "dims": "AXIS=1,2,7 with whole numbers, as in batch=1,7, each name once",
     "layout": "NAME=0,2,3,1, the axes in their new order, each name once",

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from isomorph.oracle.stored_matrix import StoredMatrix
 
 _PRODUCTS = frozenset({"MatMul", "Gemm"})
+_WEIGHTS = {"MatMulNBits": (1, 2, 3, 4), "MatMulInteger": (1, 3), "ConvInteger": (1, 3)}
+"""Inputs of which a kernel makes its weights (``Call.of_weights``)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +64,11 @@ class OnnxStep(KernelStep):
         if not particular or view is not WIDE or all(value.constant for value in inputs):
             return [view(value) for value in inputs]
         return [self._consumed(place, value) for place, value in enumerate(inputs)]
+
+    @property
+    def weight_places(self) -> tuple[int, ...]:
+        """Those of a product with packed or quantized weights."""
+        return _WEIGHTS.get(self.op, ()) if self.kernel is not None else ()
 
     @property
     def multiplies(self) -> bool:

@@ -74,7 +74,8 @@ def matmul_n_bits(  # noqa: PLR0917
     given = call.attributes
     bits, block = int(given.get("bits", 4)), int(given["block_size"])
     rows, inner = int(given["N"]), int(given["K"])
-    weights = _weights(call, b, scales, zero_points, groups, (bits, block, rows, inner))
+    sizes = bits, block, rows, inner
+    weights = call.of_weights(lambda: _weights(call, b, scales, zero_points, groups, sizes))
     x = a
     if call.noise.run_time and int(given.get("accuracy_level", 0)) == 4:
         x = a + symmetric_rounding(a, "int8", -1, call, block=block)

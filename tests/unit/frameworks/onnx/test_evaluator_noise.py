@@ -25,7 +25,8 @@ def opened(nodes, constants=None, kind=FLOAT, outputs=("y",)):
         [helper.make_tensor_value_info(name, kind, None) for name in outputs],
         stored,
     )
-    return Evaluator(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)]))
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)]
+    return Evaluator(helper.make_model(graph, opset_imports=opsets))
 
 
 def spread(evaluator, x, fetch="y", **noise):
@@ -335,3 +336,88 @@ def test_a_weight_that_a_draw_disturbs_is_its_own(monkeypatch):
         moved = evaluator.run({"x": X}, ["w"], Noise(seed=seed, constants=("w",)))["w"]
         np.testing.assert_allclose(one, X.astype(np.float64) @ moved, rtol=1e-9)
         assert not np.allclose(one, plain, rtol=1e-9)
+
+
+def packed_product():
+    """A product with weights of four bits in blocks of 16."""
+    random = np.random.default_rng(3)
+    constants = {
+        "w": random.integers(0, 256, (8, 4, 8), np.uint8),
+        "s": random.uniform(0.01, 0.02, (8, 4)).astype(np.float32),
+    }
+    facts = {"bits": 4, "block_size": 16, "N": 8, "K": 50, "domain": "com.microsoft"}
+    return helper.make_node("MatMulNBits", ["x", "w", "s"], ["y"], **facts), constants
+
+
+def bytes_product():
+    """A product of bytes whose first factor is quantized at run time."""
+    weights_ = np.random.default_rng(3).integers(-63, 64, (50, 8), np.int8)
+    nodes = [
+        helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "step", "zero"]),
+        helper.make_node("MatMulInteger", ["q", "w", "zero"], ["sums"]),
+        helper.make_node("Cast", ["sums"], ["reals"], to=TensorProto.FLOAT),
+        helper.make_node("Mul", ["reals", "step"], ["y"]),
+    ]
+    return nodes, {"w": weights_}
+
+
+@pytest.mark.parametrize("what", ["packed", "bytes", "float16"])
+def test_draws_of_one_noise_make_their_weights_once_and_are_drawn_as_if_alone(what, monkeypatch):
+    monkeypatch.setattr(weights, "LIFTED_WEIGHT_BYTES", 1)
+    made = []
+    if what == "float16":
+        from isomorph.oracle import rounded_constants
+
+        stored = np.random.default_rng(1).standard_normal((50, 8)).astype(np.float16)
+        nodes = [
+            helper.make_node("Cast", ["w"], ["v"], to=TensorProto.FLOAT),
+            helper.make_node("MatMul", ["x", "v"], ["y"]),
+        ]
+        constants, place = {"w": stored}, (rounded_constants, "move_by_rounding")
+    else:
+        from isomorph.kernels import quantized_products
+        from isomorph.kernels.ort import matmul
+
+        (nodes, constants), place = (
+            (packed_product(), (matmul, "_weights"))
+            if what == "packed"
+            else (bytes_product(), (quantized_products, "centered_weights"))
+        )
+    make = getattr(*place)
+
+    def counted(*given, **named):
+        made.append(1)
+        return make(*given, **named)
+
+    monkeypatch.setattr(*place, counted)
+    evaluator = opened(nodes if isinstance(nodes, list) else [nodes], constants)
+    common = {"rounding": True, "constants": ("w",) if what == "float16" else ()}
+    noises = [Noise(seed=seed, quantizers=what != "float16", **common) for seed in (1, 2)]
+    feeds = [{"x": (X * factor).astype(np.float32)} for factor in (1.0, 0.5, 3.0)]
+    pairs = [(given, noise) for noise in noises for given in feeds]
+    alone = [evaluator.run(given, ["y"], noise)["y"] for given, noise in pairs]
+    several, made[:] = len(made), []
+    keeps = [lambda _, value: value] * len(pairs)
+    given, drawn = zip(*pairs, strict=True)
+    together = [each["y"] for each in evaluator.run_draws(given, ["y"], drawn, keeps)]
+    assert (several, len(made)) == (len(pairs), len(noises))
+    for one, two in zip(alone, together, strict=True):
+        # Far less than the weights move. The sizes of sums are those of one noise for all.
+        np.testing.assert_allclose(two, one, rtol=1e-6, atol=1e-6)
+    assert len({each.tobytes() for each in together}) == len(pairs)
+
+
+def test_a_fed_weight_is_lifted_once_for_all_draws(monkeypatch):
+    monkeypatch.setattr(weights, "LIFTED_WEIGHT_BYTES", 1)
+    evaluator = opened([PRODUCTS["MatMul"]], {"w": np.zeros((50, 8), np.float32)})
+    lifts, fed = [], evaluator._graph.fed
+    monkeypatch.setattr(
+        type(evaluator._graph), "fed", lambda _, *given: lifts.append(given[0]) or fed(*given)
+    )
+    w = np.random.default_rng(1).standard_normal((50, 8)).astype(np.float32)
+    feeds = [{"x": (X * factor).astype(np.float32), "w": w} for factor in (1.0, 2.0)]
+    keeps = [lambda _, value: value] * 2
+    found = evaluator.run_draws(feeds, ["y"], [None, None], keeps)
+    assert sorted(lifts) == ["w", "x", "x"]
+    for each, given in zip(found, feeds, strict=True):
+        np.testing.assert_allclose(each["y"], given["x"].astype(float) @ w, rtol=1e-6)
