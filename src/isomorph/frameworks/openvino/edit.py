@@ -191,6 +191,12 @@ class Editor(EditDispatcher):
         made, port = self._insert(edit, edit.tensor)
         for edge in readers:
             edge.attributes |= {"from-layer": str(made), "from-port": str(port)}
+        to = [self._elements[int(edge.attributes["to-layer"])].attributes for edge in readers]
+        if any(each["type"] == "Result" for each in to):
+            # Callers know an output by the name of the port that its result reads.
+            before, after = self._held(edit.tensor), self._held(edit.name)
+            if "names" in before.attributes:
+                after.attributes["names"] = before.attributes.pop("names")
 
     @applies(edits.InsertAhead)
     def _insert_ahead(self, edit: edits.InsertAhead) -> None:
@@ -219,11 +225,14 @@ class Editor(EditDispatcher):
         self._makers[edit.name] = key, len(inputs)
         return self._makers[edit.name]
 
-    def _port(self, tensor: str) -> Element:
+    def _held(self, tensor: str) -> Element:
         layer, out = self._maker(tensor)
         listed = self._elements[layer].first("output")
         ports = listed.children if listed is not None else []
-        return next(port for port in ports if port.attributes.get("id") == str(out)).copied()
+        return next(port for port in ports if port.attributes.get("id") == str(out))
+
+    def _port(self, tensor: str) -> Element:
+        return self._held(tensor).copied()
 
     def _new_layer(self, name: str, kind: tuple[str, str], data: Mapping[str, str]) -> Element:
         if name in self._makers or name in self._nodes:
