@@ -135,10 +135,14 @@ class Editor(EditDispatcher):
     def _insert_behind(self, edit: edits.InsertBehind) -> None:
         before = self._maker(edit.tensor)
         made = self._insert(edit, edit.tensor)
-        self.made.move(before, made)
+        readers = self.made.move(before, made)
         for place, name in enumerate(edit.inputs):
             if name in {"", edit.tensor}:
                 self.made.connect(before, (made[0], place))
+        names = self.made.output(before).attributes
+        if "Result" in readers and "names" in names:
+            # Callers know an output by the names of the port that its result reads.
+            self.made.output(made).attributes["names"] = names.pop("names")
 
     @applies(edits.InsertAhead)
     def _insert_ahead(self, edit: edits.InsertAhead) -> None:
@@ -153,9 +157,7 @@ class Editor(EditDispatcher):
         """A new layer that reads ``before`` where an input is left open; where its output is."""
         kind, data = _spelled(edit.op, edit.attributes)
         self._refuse_taken(edit.name)
-        layer, out = self._maker(before)
-        outputs = self.made.elements[layer].inside("output", "port")
-        like = next(each for each in outputs if each.attributes.get("id") == str(out))
+        like = self.made.output(self._maker(before))
         ports = [like.copied() for _ in range(len(edit.inputs) + 1)]
         for place, port in enumerate(ports):
             port.attributes["id"] = str(place)

@@ -84,11 +84,18 @@ class XmlGraph:
             self.edges.children.append(self._into[end])
         self._into[end].attributes |= dict(zip(_EDGE, map(str, (*start, *end)), strict=True))
 
-    def move(self, start: Place, other: Place) -> None:
-        """Let all that reads a port read another one."""
-        for edge in self.edges.each("edge"):
-            if _place(edge, 0) == start:
-                edge.attributes |= dict(zip(_EDGE, map(str, other), strict=False))
+    def move(self, start: Place, other: Place) -> set[str]:
+        """Let all that reads a port read another one; the types of these layers."""
+        moved = [edge for edge in self.edges.each("edge") if _place(edge, 0) == start]
+        for edge in moved:
+            edge.attributes |= dict(zip(_EDGE, map(str, other), strict=False))
+        return {self.elements[_place(edge, 2)[0]].attributes["type"] for edge in moved}
+
+    def output(self, place: Place) -> Element:
+        """The port at which a layer gives a tensor."""
+        layer, out = place
+        ports = self.elements[layer].inside("output", "port")
+        return next(each for each in ports if each.attributes.get("id") == str(out))
 
     def remove(self, key: int) -> None:
         """Remove a layer and what it reads."""
