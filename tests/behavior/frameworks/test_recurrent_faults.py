@@ -22,7 +22,7 @@ def turned(name, gate, rows=HIDDEN):
     return change
 
 
-def guilty(report):
+def named(report):
     assert report.verdict is isomorph.Verdict.DIVERGENT, report.reason
     (finding,) = [each for each in report.findings if each.code == "GUILTY_NODE"]
     assert finding.status == "confirmed"
@@ -43,7 +43,7 @@ def test_the_operator_of_openvino_has_the_wrong_weight(op, name, gate, direction
     report = isomorph.check(
         tmp_path / "right.onnx", faulty, inputs=feeds, settings=SETTINGS, in_process=True
     )
-    finding = guilty(report)
+    finding = named(report)
     assert finding.cause == "weight"
     assert "Sequence" in finding.node
     size = right.graph.initializer[0 if name == "w" else 1].dims
@@ -73,7 +73,7 @@ def test_a_layer_written_out_node_by_node_has_the_wrong_weight(tmp_path):
     faulty = tmp_path / "faulty.xml"
     ov.save_model(model, faulty, compress_to_fp16=False)
     report = isomorph.check(tmp_path / "right.pt2", faulty, settings=SETTINGS, in_process=True)
-    finding = guilty(report)
+    finding = named(report)
     assert finding.cause == "weight"
     assert len(finding.nodes) > 50  # so many nodes alone would say little
     assert finding.node in finding.nodes[: len(finding.nodes) // 2]
@@ -139,6 +139,6 @@ def test_a_loop_that_keeps_gate_by_gate_has_the_wrong_weight(gate, tmp_path):
     if gate is None:
         assert report.verdict is isomorph.Verdict.EQUIVALENT, report.reason
         return
-    finding = guilty(report)
+    finding = named(report)
     assert (finding.node, finding.cause) == ("layer", "weight")
     assert f"layer/body#0/r{gate}" in finding.summary
