@@ -183,7 +183,7 @@ def _target(
             return outputs.agree(stage.run(patch, outputs.names, outputs.others))
         found = stage.run(patch, [each.tensor for each in faults])
         graded = MUCH_LESS_LOSS if set(patch.tensors) <= quantizers else 0.0
-        if set(patch.tensors) <= packed:
+        if patch.tensors and set(patch.tensors) <= packed:
             graded = 1.0  # numbers of few bits lose much by themselves
         if found is not None and _put_right(matcher, context, faults, found, graded=graded):
             # Values in another shape match in any order, so the outputs decide.
