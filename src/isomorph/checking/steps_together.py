@@ -103,7 +103,7 @@ def _repeated(model: EvaluatedModel) -> list[DrawnNoise]:
 
 def _of_wider(drawn: Sequence[DrawnNoise]) -> list[DrawnNoise]:
     """The rounding of a candidate with the reference's weights: as often as the reference's."""
-    return [each for each in drawn if each.what == "rounding"]
+    return [each for each in drawn if each.of_rounding_alone]
 
 
 def _together(models: Sequence[EvaluatedModel], drawn: Sequence[DrawnNoise]) -> None:

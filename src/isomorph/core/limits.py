@@ -386,10 +386,6 @@ LIFTED_WEIGHT_BYTES = 16 << 20
 DRAWS_AT_ONCE_BYTES = 128 << 20
 """Bytes of the tensors of draws that share each lifted weight. Beyond: fewer draws at a time."""
 
-KEPT_SIZES_BYTES = 512 << 20
-"""Bytes of the sizes of sums of runs side by side, kept for further draws of these runs. Beyond:
-the next draws compute them again."""
-
 FOLDED_CONSTANT_BYTES = 512 << 20
 """Bytes of results that follow from stored tensors alone. Beyond: every run computes them."""
 

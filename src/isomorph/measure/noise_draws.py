@@ -52,6 +52,11 @@ class DrawnNoise:
     about_mean: bool
     draws: int
 
+    @property
+    def of_rounding_alone(self) -> bool:
+        """Whether nothing but the rounding of operations is drawn."""
+        return self.noise == Noise(seed=self.noise.seed, rounding=True)
+
 
 class NoiseDraws:
     """A spread that further draws refine.

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.core.limits import KEPT_SIZES_BYTES
 from isomorph.core.memory import share_of_memory
 from isomorph.core.threads import run_all
 
@@ -18,6 +17,10 @@ if TYPE_CHECKING:
 
 _PIECE = 1 << 22
 """Bytes that are hashed at a time."""
+
+
+CACHE_BYTES = 512 << 20
+"""Sizes of sums that are kept between draws, where nothing limits the process to less."""
 
 
 class KeptSizes(dict[Any, "Array"]):
@@ -66,7 +69,7 @@ class Magnitudes:
         if not feeds:
             return []
         digests = digests_of(feeds)
-        few = sum(each.held for each in self._kept.values()) <= share_of_memory(KEPT_SIZES_BYTES)
+        few = sum(each.held for each in self._kept.values()) <= share_of_memory(CACHE_BYTES)
         known = self._kept if few or len(feeds) == 1 else {}
         self._kept = {digest: known.get(digest) or KeptSizes() for digest in digests}
         return [self._kept[digest] for digest in digests]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from isomorph.core.memory import share_of_memory
 from isomorph.core.threads import run_all, thread_count
 from isomorph.oracle.exact_sums import Exact
-from isomorph.oracle.magnitudes import KeptSizes
+from isomorph.oracle.magnitudes import CACHE_BYTES, KeptSizes
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Noise
@@ -114,9 +114,6 @@ _PER_WORD = 4
 
 _OF_EVEN_STEPS = np.float32(math.sqrt(12.0 / (2.0**32 - 1.0)))
 """One over the deviation of 2**16 numbers at distances of 1."""
-
-CACHE_BYTES = 512 << 20
-"""Sizes of sums that are kept between draws, where nothing limits the process to less."""
 
 
 class NoNoise:

@@ -65,3 +65,19 @@ def test_no_memory_for_two_steps_leaves_them_alone(tmp_path, monkeypatch):
     report = isomorph.check(*models, decode=3, in_process=True)
     assert report.verdict is Verdict.EQUIVALENT
     assert len(report.decoding.steps) == 4
+
+
+def test_steps_of_narrow_weights_are_judged_as_each_alone(tmp_path, monkeypatch, counted):
+    monkeypatch.setattr(weights, "LIFTED_WEIGHT_BYTES", 1)
+    models = (
+        rotary_decoder(tmp_path / "a.onnx"),
+        rotary_decoder(tmp_path / "b.onnx", narrow=True),
+    )
+    together = isomorph.check(*models, decode=STEPS, in_process=True)
+    assert max(counted) >= STEPS - 1
+    monkeypatch.setattr(steps_together, "STEPS_TOGETHER", 1)
+    alone = isomorph.check(*models, decode=STEPS, in_process=True)
+    assert together.verdict is alone.verdict is Verdict.DEGRADED
+    for one, other in zip(together.decoding.steps, alone.decoding.steps, strict=True):
+        assert one.verdict is other.verdict
+        assert one.choices == other.choices

@@ -76,7 +76,7 @@ def test_those_of_runs_side_by_side_stay_for_their_next_draws() -> None:
 
 
 def test_more_than_is_kept_is_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("isomorph.oracle.magnitudes.KEPT_SIZES_BYTES", 1)
+    monkeypatch.setattr("isomorph.oracle.magnitudes.CACHE_BYTES", 1)
     magnitudes = Magnitudes()
     feeds = [{"x": _X}, {"x": _X + 1}]
     magnitudes.of_each(feeds, [1, 1], feeds)[0].keep("site", _X)
