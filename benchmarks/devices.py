@@ -1,9 +1,9 @@
 """A check on many cores and with a GPU: what they gain.
 
-The same checks on one core, on a few and on all: a clean ResNet-50 and a clean BERT, and a U-Net
-with one wrong weight, which is located; and a decoder of the Llama type on the CPU against the same
-program on CUDA, its oracle on either. What the machine lacks is left out and listed. The network of
-one layer shows the start-up, which more cores make hardly shorter.
+The same checks on one core, on a few and on all: a clean ResNet-50, a clean BERT, a U-Net with one
+wrong weight, which is located, and a clean one on a larger image; and a decoder of the Llama type
+on the CPU against the same program on CUDA, its oracle on either. What the machine lacks is left
+out and listed. The network of one layer shows the start-up, which more cores make hardly shorter.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from measuring.processes import run
 from measuring.tables import table, write_json
 from networks.altered import with_wrong_weight
 from networks.few_blocks import FEW_BLOCKS
-from networks.goal_networks import BERT, ONE_LAYER, UNET
+from networks.goal_networks import BERT, LARGE_UNET, ONE_LAYER, UNET
 from networks.llama import Sizes
 from networks.llama import written as written_llama
 from networks.torch_networks import NETWORKS, quiet
@@ -66,7 +66,8 @@ def checked(what: str, words: list[str], cores: int) -> Measured:
 
 def pairs(folder: Path, *, brief: bool) -> Iterator[tuple[str, list[str]]]:
     """What is checked, and the words of the command."""
-    for network in (ONE_LAYER, FEW_BLOCKS) if brief else (ONE_LAYER, NETWORKS[0], BERT, UNET):
+    whole = ONE_LAYER, NETWORKS[0], BERT, UNET, LARGE_UNET
+    for network in (ONE_LAYER, FEW_BLOCKS) if brief else whole:
         files = written_network(network)
         name, candidate = files.name, files.candidate
         if network is UNET:

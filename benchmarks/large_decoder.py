@@ -2,7 +2,7 @@
 
 The weights are random. The folder is read by transformers, the ONNX file has its weights beside it,
 and one forward pass with empty caches is compared: on the CPU within a limit of memory, and with
-the oracle on CUDA where there is a GPU.
+both oracles on CUDA where there is a GPU.
 """
 
 from __future__ import annotations
@@ -94,9 +94,9 @@ def main() -> None:
             rows.append(checked(f"CPU, within {given.memory}", [*models, *within]))
         if given.only != "cpu" and torch.cuda.is_available():
             on_cuda = ["--set", "oracle.device=cuda"]
-            rows.append(checked("oracle of PyTorch on CUDA", [*models, *on_cuda]))
+            rows.append(checked("both oracles on CUDA", [*models, *on_cuda]))
             on_cuda += ["--set", "reference.device=cuda", "--set", "reference.tf32=no"]
-            rows.append(checked("PyTorch and its oracle on CUDA", [*models, *on_cuda]))
+            rows.append(checked("PyTorch and both oracles on CUDA", [*models, *on_cuda]))
     titles = ("what", "verdict", "time", "CPU", "peak memory", "reason")
     print(table(titles, [_shown(row) for row in rows]))
     for row in rows:

@@ -68,9 +68,10 @@ def _framework(name: str) -> Callable[[Path], None]:
 def _tflite(path: Path) -> None:
     from isomorph.frameworks.tflite.describe import describe, notes_on
     from isomorph.frameworks.tflite.framework import _metadata
-    from isomorph.frameworks.tflite.read import open_path
+    from isomorph.frameworks.tflite.read import loaded
+    from isomorph.store.model_bytes import opened
 
-    program = open_path(path).program
+    program = opened(path, loaded, framework="tflite", suffix=".tflite")[0].program
     describe(program), notes_on(program), _metadata(program)
 
 

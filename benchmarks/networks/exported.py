@@ -218,13 +218,9 @@ def _from_torch(network: str, route: str, folder: Path, *, dynamic: bool) -> Pai
     module = build().eval()
     if network in WRITTEN_OUT and route != "script":
         module.set_attn_implementation("eager")
-    for each in module.modules():
-        if isinstance(each, torch.nn.BatchNorm2d):
-            each.running_mean.uniform_(-0.5, 0.5)
-            each.running_var.uniform_(0.5, 1.5)
-            torch.nn.init.uniform_(each.weight, 0.5, 1.5)
-            torch.nn.init.uniform_(each.bias, -0.5, 0.5)
     whole = name == "input_ids"
+    if not whole:
+        _normalize(module, name, shape)
     shape = (2 if dynamic else shape[0], *shape[1:])
     free = {"dynamic_shapes": ({0: torch.export.Dim("batch")},)} if dynamic else {}
     example = torch.randint(0, 100, shape) if whole else torch.randn(shape)
@@ -256,6 +252,32 @@ def _from_torch(network: str, route: str, folder: Path, *, dynamic: bool) -> Pai
         candidate = folder / "optimized.onnx"
     names = program.graph_signature.user_inputs
     return Pair(reference=reference, candidate=candidate, inputs={names[0]: example.numpy()})
+
+
+_SEEN = 8
+"""Images from which the statistics of normalizations are taken."""
+
+
+def _normalize(module: Any, name: str, shape: tuple[int, ...]) -> None:
+    """Give normalizations the statistics of what they read, as a training does.
+
+    With other ones, the numbers vanish from layer to layer: the outputs of a deep network hardly
+    depend on its inputs, and no change of its first half reaches them.
+    """
+    import torch
+
+    norms = [each for each in module.modules() if isinstance(each, torch.nn.BatchNorm2d)]
+    if not norms:
+        return
+    for each in norms:
+        torch.nn.init.uniform_(each.weight, 0.5, 1.5)
+        torch.nn.init.uniform_(each.bias, -0.5, 0.5)
+        each.momentum = 1.0
+        each.train()
+    images = torch.randn(_SEEN, *shape[1:])
+    with torch.no_grad():
+        module(images) if name in ("x", "input") else module(**{name: images})
+    module.eval()
 
 
 def _Plain(module: Any, name: str, *, masked: bool) -> Any:

@@ -115,6 +115,10 @@ UNET = Network(
     name="unet", build=Unet, input_name="image", source=_SOURCE,
     example=lambda: torch.randn(1, 3, 256, 256),
 )  # fmt: skip
+LARGE_UNET = Network(
+    name="unet_512", build=Unet, input_name="image", source=_SOURCE,
+    example=lambda: torch.randn(1, 3, 512, 512),
+)  # fmt: skip
 SMALL = Network(
     name="small_cnn", build=_small, input_name="image", source=_SOURCE,
     example=lambda: torch.randn(1, 3, 64, 64),

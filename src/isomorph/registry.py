@@ -46,6 +46,7 @@ ABILITIES: Mapping[str, tuple[type, ...]] = {
         protocols.ListsOptimizers,
         protocols.WritesSettingsCode,
         execution.LoadsLibraries,
+        execution.MultipliesElsewhere,
         protocols.ReportsCapabilities,
     ),
     "converters": (

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isomorph.core.messages import message
+
 if TYPE_CHECKING:
     from isomorph.api.options import CheckOptions
     from isomorph.core.report import Finding, Report
@@ -35,7 +37,7 @@ def assert_equivalent(
     """Fail unless the candidate is the same function, or differs as a baseline accepts.
 
     ``options`` and ``arguments`` are those of ``isomorph.check``. A candidate
-    that only loses what its lower precision intends passes, unless ``allow_degraded`` is False.
+    within the expected loss of its lower precision passes, unless ``allow_degraded`` is False.
     """
     __tracebackhide__ = True
     from isomorph.api import check
@@ -63,7 +65,7 @@ def _failure_message(report: Report, path: Path) -> str:
         lines += _lines(finding)
     if report.baseline is not None:
         lines += [
-            f"  baseline: {each.what} is {each.state}: {each.message}"
+            message("REPORT.test_baseline", what=each.what, state=each.state, message=each.message)
             for each in report.baseline.statuses
         ]
     repair = repair_command(report) or _python_call(report)

@@ -141,3 +141,49 @@ def test_every_table_fits_a_usual_screen(opened, divergent):
           .map(one => one.innerText.slice(0, 80))"""
     )
     assert hidden == []
+
+
+def test_a_difference_stands_in_the_headline_with_the_inputs_that_show_it(opened, divergent):
+    headline = opened(divergent).inner_text("h1 .reason")
+    assert headline.startswith("the two graphs compute different functions; output 'y' differs by ")
+    assert headline.endswith("on 2 of 2 inputs")
+
+
+def test_an_unknown_verdict_shows_one_cause_and_folds_what_follows(opened, divergent):
+    (finding,) = divergent["findings"]
+    crash = {**finding, "code": "RUNTIME_FAILED", "cause": None, "evidence": {}, "experiments": [],
+             "fix": "state the size with --dim samples=SIZE"}  # fmt: skip
+    several = [{**crash, "rank": rank, "code": f"CODE_{rank}"} for rank in (1, 2, 3)]
+    unknown = {**_unknown(divergent, 0.0, 0), "findings": several, "profile": None}
+    for part in ("observed", "translation", "rounding", "intended_loss"):
+        unknown["outputs"][0][part] = None
+    for part in ("execution_reference", "execution_candidate"):
+        unknown["outputs"][0][part] = None
+    page = opened({**unknown, "draws": 0})
+    cards = page.locator(".card")
+    assert [cards.nth(place).is_visible() for place in range(3)] == [True, False, False]
+    assert "reaches output" not in cards.first.inner_text()
+    assert page.locator("#profile").count() == 0, "nothing was measured"
+    page.locator("#findings > details > summary").click()
+    assert cards.nth(2).is_visible()
+
+
+def test_issues_about_one_thing_say_once_what_happens(opened, divergent):
+    known = [f"a/b#{number}: the same happens (https://github.com/a/b/issues/{number})"
+             for number in (1, 2)]  # fmt: skip
+    known.append("c/d#3: another thing (https://github.com/c/d/issues/3)")
+    (finding,) = divergent["findings"]
+    evidence = {**finding["evidence"], "known_issues": known}
+    page = opened({**divergent, "findings": [{**finding, "evidence": evidence}]})
+    shown = page.locator(".card .issue").all_inner_texts()
+    assert shown == ["a/b#1, a/b#2: the same happens", "c/d#3: another thing"]
+
+
+def test_columns_and_cells_without_a_value_take_no_room(opened, divergent):
+    unmeasured = {**QUANTIZED, "sqnr_db": None}
+    page = opened({**divergent, "quantization": [unmeasured]})
+    assert "parameters" not in page.inner_text("#quantization thead")
+    dash = page.locator("#quantization td[data-label=SQNR]")
+    assert dash.is_visible()
+    _in_window(page, 390)
+    assert not dash.is_visible()

@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import re
 import string
 from collections.abc import Mapping
 from functools import cache
@@ -14,12 +15,16 @@ from isomorph.core.divergence import Verdict
 from isomorph.core.messages import CATALOG, message
 from isomorph.core.messages.answers import ANSWERS
 from isomorph.core.messages.causes import CAUSES
+from isomorph.core.messages.error_locations import ERROR_LOCATIONS
 from isomorph.core.messages.errors import ERRORS
 from isomorph.core.messages.experiments import EXPERIMENTS, PARTS
 from isomorph.core.messages.findings import FINDINGS
 from isomorph.core.messages.fixes import FIXES
+from isomorph.core.messages.inputs import INPUTS
 from isomorph.core.messages.outcomes import OUTCOMES
 from isomorph.core.messages.patches import PATCHES
+from isomorph.core.messages.readmes import READMES
+from isomorph.core.messages.reports import REPORTS
 from isomorph.core.messages.rules import RULES
 from isomorph.core.messages.skipped import SKIPPED
 from isomorph.core.messages.verdicts import VERDICTS
@@ -44,32 +49,60 @@ OF_SEVERAL_CODES = frozenset({"OUTPUT", "RUN"})
 OF_DIFFERENCES = frozenset({"CAUSE", "crash", "difference"})
 OF_FAULTS = frozenset({"constant", "fault"})
 """Beginnings of the keys of experiments that belong to no single cause."""
-COMMANDS = frozenset({"REPAIR", "CONVERT", "STRESS", "RANGES", "EXTRACT"})
+COMMANDS = frozenset({"REPAIR", "CONVERT", "STRESS", "RANGES", "EXTRACT", "LINT"})
+REPORTING = frozenset(
+    {"LEAD", "REPORT", "FIGURE", "FINDING", "DECODING", "QUANTIZED", "GRID", "PROFILE",
+     "BASELINE", "INSPECT", "EXPLAIN"}
+)  # fmt: skip
 ANSWERING = frozenset(
     {"PROVE", "BISECT", "SWEEP", "DOCTOR", "DIFF", "DEMO", "ACCEPT", "HELP", "TRACE"}
 )
 WITHOUT_SENTENCES = ("causes", "fixes")
 """Packages whose every text ends in a finding, an experiment or a patch."""
-ANSWERS_OF_COMMANDS = (
+OF_PEOPLE = (
+    "reporters",
     "api/doctor.py",
+    "bisecting/conversion_reproducer.py",
+    "bisecting/reproducer.py",
+    "checking/baseline.py",
+    "checking/io_dequantize.py",
     "checking/prove.py",
     "checking/prove_sizes.py",
     "cli/accept.py",
     "cli/demo.py",
-    "reporters/_proof.py",
-    "reporters/bisection_text.py",
-    "reporters/diff_text.py",
-    "reporters/doctor_text.py",
-    "reporters/proof_text.py",
-    "reporters/report_diff_text.py",
-    "reporters/trace_text.py",
-    "reporters/sweep_changes_text.py",
-    "reporters/sweep_ci.py",
-    "reporters/sweep_text.py",
+    "cli/output.py",
+    "cli/project.py",
+    "cli/provider_code.py",
+    "cli/run.py",
+    "cli/sweep_output.py",
+    "cli/view.py",
+    "decoding/check.py",
+    "diffing/constant_changes.py",
+    "diffing/folded_layers.py",
+    "diffing/group_constants.py",
+    "extraction",
+    "localize/attribute_diff.py",
+    "localize/error_location.py",
+    "localize/input_search.py",
+    "localize/size_search.py",
+    "localize/unread_inputs.py",
+    "localize/weight_inputs.py",
+    "repair/fresh_samples.py",
+    "server",
 )
-"""Modules that make the answer of a command; what they write is a user's to read."""
+"""Packages and modules whose texts a user reads: answers, reports, and the origin of an input."""
+OF_PROGRAMS = frozenset(
+    {"_plain_script.py", "_schema.py", "_typescript.py", "extraction_script.py",
+     "release_script.py", "sweep_parquet.py", "textwrap.py"}
+)  # fmt: skip
+"""Reporters that write programs and schemas, whose texts are code."""
 COMMAND_LINES = ("pip install ", "import ", "isomorph ", "$ isomorph ")
 """Beginnings of texts that are typed, not read."""
+STYLE_OR_CODE = re.compile(
+    r"[a-z-]+:([^ ]| 0 )|bold |default-src|connect-src|"
+    r"\"\"\"|from \w+|\w+ = |print\(|\[\^|--?\w|.*-m (venv|pip) |Fatal Python"
+)
+"""How styles, policies, patterns and lines of programs begin."""
 CLOSED_WORDS = frozenset({" and ", " or ", "as declared", "away from zero", "to even", "to zero"})
 """Words between names, and values that are compared: ways of rounding, a precision."""
 
@@ -167,6 +200,10 @@ def test_a_key_begins_with_a_verdict_a_code_a_cause_or_its_family():
     assert {key.partition(".")[0] for key in SKIPPED} == {"SKIPPED"}
     assert {key.partition(".")[0] for key in OUTCOMES} == COMMANDS
     assert {key.partition(".")[0] for key in ANSWERS} == ANSWERING
+    assert {key.partition(".")[0] for key in REPORTS} == REPORTING
+    assert {key.partition(".")[0] for key in INPUTS} == {"INPUT"}
+    assert {key.partition(".")[0] for key in ERROR_LOCATIONS} == {"WHERE"}
+    assert {key.partition(".")[0] for key in READMES} == {"README"}
     rules = {registry.rule(name).code for name in registry.names("rules")}
     assert {key.partition(".")[0] for key in RULES} == rules
     refused = {key.split(".")[1] for key in ERRORS if not key.startswith("EXPECTED.")}
@@ -186,6 +223,10 @@ def test_no_two_families_share_a_key():
         ANSWERS,
         RULES,
         ERRORS,
+        REPORTS,
+        INPUTS,
+        ERROR_LOCATIONS,
+        READMES,
     )
     keys = list(chain.from_iterable(families))
     assert len(keys) == len(set(keys))
@@ -231,10 +272,20 @@ def _command_line(node):
     return text.lstrip().startswith(COMMAND_LINES)
 
 
-def _sentences(tree, *, command_lines=False):
+def _label(node):
+    """Whether a text is markup, a style or a program, or one word beside values."""
+    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+    text = "".join(str(each.value) if isinstance(each, ast.Constant) else " 0 " for each in parts)
+    if STYLE_OR_CODE.match(text):
+        return True
+    shown = re.sub(r"<[^>]*>?|[\w-]+=\"[^\"]*\"?", " ", text)
+    return len(re.findall(r"[A-Za-z][A-Za-z'./-]*", shown)) < 2
+
+
+def _sentences(tree, *, command_lines=False, labels=True):
     """Texts with a space in a module, without docstrings, types and the words of errors.
 
-    With ``command_lines``, commands are left out as well.
+    With ``command_lines``, commands are left out as well; without ``labels``, texts of one word.
     """
     silent = set()
     for node in ast.walk(tree):
@@ -249,6 +300,7 @@ def _sentences(tree, *, command_lines=False):
     for node in ast.walk(tree):
         text = isinstance(node, (ast.JoinedStr, ast.Constant))
         left_out = command_lines and text and _command_line(node)
+        left_out = left_out or (not labels and text and _label(node))
         if text and _words(node) and id(node) not in silent and not left_out:
             yield node.lineno
 
@@ -303,17 +355,22 @@ def test_causes_and_fixes_hold_no_sentence_at_all(root):
     assert not found, "\n".join(found)
 
 
-def test_the_answers_of_commands_hold_no_sentence(root):
+def _is_read(path):
+    parts = path.relative_to("src/isomorph")
+    program = parts.parts[0] == "reporters" and parts.name in OF_PROGRAMS
+    return not program and any(parts.is_relative_to(each) for each in OF_PEOPLE)
+
+
+def test_what_a_user_reads_holds_no_sentence_of_its_own(root):
     found = [
         f"{path}:{line}"
         for path, tree in _modules(root)
-        if path.relative_to("src/isomorph").as_posix() in ANSWERS_OF_COMMANDS
-        for line in _sentences(tree, command_lines=True)
+        if _is_read(path)
+        for line in _sentences(tree, command_lines=True, labels=False)
     ]
     assert not found, "\n".join(found)
-    assert {str(path) for path, _ in _modules(root)} >= {
-        f"src/isomorph/{each}" for each in ANSWERS_OF_COMMANDS
-    }
+    present = {path.relative_to("src/isomorph") for path, _ in _modules(root)}
+    assert all(any(one.is_relative_to(each) for one in present) for each in OF_PEOPLE)
 
 
 def test_the_gate_of_answers_leaves_commands_alone():
@@ -353,9 +410,23 @@ def test_a_fact_that_is_missing_is_an_error():
 
 
 def test_a_sentence_is_one_line_without_a_final_period():
+    pages = {key for key in READMES if READMES[key].endswith(".")}
     wrong = [
         key
         for key, text in CATALOG.items()
-        if "\n" in text or "  " in text.lstrip() or text.endswith(".")
+        if "\n" in text or "  " in text.lstrip() or (text.endswith(".") and key not in pages)
     ]
     assert not wrong
+
+
+def test_the_gate_of_what_is_read_leaves_markup_styles_and_labels_alone():
+    silent = (
+        "f'seed {n}'",
+        "'<td class=\"a b\">seen</td>'",
+        "'bold green'",
+        "'color:red;font:a b'",
+    )
+    for text in silent:
+        assert not list(_sentences(ast.parse(f"x = {text}"), labels=False)), text
+    for text in ("'<p>two words</p>'", "f'{n} more findings'"):
+        assert list(_sentences(ast.parse(f"x = {text}"), labels=False)), text

@@ -46,6 +46,8 @@ BINARY = ["Add", "Sub", "Mul", "Max", "Min"]
 class GraphMaker:
     """Adds nodes of one shape to a graph, each of which reads earlier tensors."""
 
+    opset = 20
+
     def __init__(self, seed: int) -> None:
         self.random = np.random.default_rng(seed)
         self.nodes: list[Any] = []
@@ -58,8 +60,8 @@ class GraphMaker:
             self._add()
         outputs = [self._value(name) for name in self.tensors[1:]]
         graph = helper.make_graph(self.nodes, "g", [self._value("x")], outputs, self.stored)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)])
-        model.ir_version = 9
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)])
+        model.ir_version = 9 if self.opset < 21 else 11
         return model
 
     def _value(self, name: str) -> Any:

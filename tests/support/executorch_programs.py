@@ -13,7 +13,7 @@ def exported(module, inputs, dynamic_shapes=None):
         return torch.export.export(module.eval(), tuple(inputs), dynamic_shapes=dynamic_shapes)
 
 
-def lowered(program, *, xnnpack=False, dynamic=False):
+def lowered(program, *, xnnpack=False, dynamic=False, weights_elsewhere=False):
     """The bytes of a program for the portable kernels, or for XNNPACK where it takes nodes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -21,10 +21,15 @@ def lowered(program, *, xnnpack=False, dynamic=False):
             XnnpackDynamicallyQuantizedPartitioner,
             XnnpackPartitioner,
         )
-        from executorch.exir import to_edge, to_edge_transform_and_lower
+        from executorch.exir import (
+            ExecutorchBackendConfig,
+            to_edge,
+            to_edge_transform_and_lower,
+        )
 
         if not xnnpack:
-            return bytes(to_edge(program).to_executorch().buffer)
+            config = ExecutorchBackendConfig(external_constants=weights_elsewhere)
+            return bytes(to_edge(program).to_executorch(config).buffer)
         partitioners = [XnnpackPartitioner()]
         if dynamic:
             partitioners = [XnnpackDynamicallyQuantizedPartitioner(), *partitioners]

@@ -121,8 +121,7 @@ def named(model, name):
 def stored(model, name):
     from isomorph.frameworks.openvino.weights import array_of
 
-    layers = {layer.outputs[0].name: layer for layer in model.native.graph.constants}
-    return np.array(array_of(model.native, layers[name]))
+    return np.array(array_of(model.native, model.native.graph.stored[name]))
 
 
 def product(model, place):

@@ -61,7 +61,7 @@ export function section(id: string, title: string, note: string, ...children: Ch
 export function table(headings: string[], rows: Child[][], kind = ""): HTMLElement {
   const figures = headings.map((word) => word.startsWith("#"));
   const cell = (child: Child, place: number): HTMLElement =>
-    h("td", { class: figures[place] ? "figure" : undefined, "data-label": headings[place]?.replace(/^#/, "") }, child);
+    h("td", { class: [figures[place] ? "figure" : "", nothing(child) ? "nothing" : ""].join(" ").trim() || undefined, "data-label": headings[place]?.replace(/^#/, "") }, child);
   return h(
     "div",
     { class: "scroll", tabindex: 0, role: "region", "aria-label": "table" },
@@ -82,6 +82,11 @@ export function table(headings: string[], rows: Child[][], kind = ""): HTMLEleme
       h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map(cell)))),
     ),
   );
+}
+
+/** A dash, which stands for no value: a table whose cells lie below each other leaves it out. */
+function nothing(child: Child): boolean {
+  return (child instanceof Node ? child.textContent : child) === "–";
 }
 
 /** A name out of a model: in its own face, broken anywhere. */

@@ -17,11 +17,19 @@ export function findings(report: Report, selection: Selection): HTMLElement {
   }
   return section(
     "findings",
-    all.length === 1 ? "One finding" : `${all.length} findings`,
+    report.verdict === "unknown" ? "Why it is unknown" : all.length === 1 ? "One finding" : `${all.length} findings`,
     report.profile && all.some((one) => one.node !== null) ? "Choose one to see its node in the profile, in the graphs and close up." : "",
-    ...gathered(all.slice(0, MOST_CARDS)).map((group) => (group.length === 1 && group[0] ? card(group[0], report, selection) : several(group))),
+    ...cards(all.slice(0, MOST_CARDS), report, selection),
     all.length > MOST_CARDS && h("p", { class: "note" }, `… and ${all.length - MOST_CARDS} more in the JSON report.`),
   );
+}
+
+/** Of a verdict that is unknown the first finding is the cause; what follows from it is folded away. */
+function cards(all: Finding[], report: Report, selection: Selection): HTMLElement[] {
+  const drawn = gathered(all).map((group) => (group.length === 1 && group[0] ? card(group[0], report, selection) : several(group, report)));
+  const [first, ...rest] = drawn;
+  if (report.verdict !== "unknown" || first === undefined || rest.length === 0) return drawn;
+  return [first, h("details", {}, h("summary", {}, "What follows from it, or was found as well ", h("span", { class: "dim" }, all.length - 1)), ...rest)];
 }
 
 /** Findings of one code that consist of a sentence alone share a card. */
@@ -39,14 +47,14 @@ function bare(finding: Finding): boolean {
   return finding.node === null && finding.fix === null && finding.source === null && finding.experiments.length === 0;
 }
 
-function several(group: Finding[]): HTMLElement {
+function several(group: Finding[], report: Report): HTMLElement {
   const [first] = group;
   if (first === undefined) return h("div", {});
   const ranks = `${first.rank}–${group.at(-1)?.rank ?? first.rank}`;
   return h(
     "article",
     { class: `card ${first.effect === "none" ? "remark" : ""}` },
-    h("div", { class: "card-head" }, h("span", { class: "rank wide" }, ranks), h("h3", {}, first.code), h("span", { class: "chips" }, ...chips(first))),
+    h("div", { class: "card-head" }, h("span", { class: "rank wide" }, ranks), h("h3", {}, first.code), h("span", { class: "chips" }, ...chips(first, report))),
     h("ul", { class: "summaries" }, ...group.map((one) => h("li", {}, one.summary))),
   );
 }
@@ -65,7 +73,7 @@ function card(finding: Finding, report: Report, selection: Selection): HTMLEleme
       { class: "card-head" },
       h("span", { class: "rank" }, finding.rank),
       h("h3", {}, finding.node === null ? finding.code : name(finding.node)),
-      h("span", { class: "chips" }, ...chips(finding)),
+      h("span", { class: "chips" }, ...chips(finding, report)),
       own >= 0 && h("button", { type: "button", class: "locate", click: choose }, "Show in graphs"),
     ),
     h("p", { class: "summary" }, finding.summary),
@@ -79,8 +87,10 @@ function card(finding: Finding, report: Report, selection: Selection): HTMLEleme
   return element;
 }
 
-function chips(finding: Finding): HTMLElement[] {
-  const words = [finding.cause, finding.status, finding.effect === "none" ? "changes no number" : finding.effect.replaceAll("_", " ")];
+function chips(finding: Finding, report: Report): HTMLElement[] {
+  // Where nothing was judged, no effect on an output was seen.
+  const effect = finding.effect === "none" ? "changes no number" : report.verdict === "unknown" ? null : finding.effect.replaceAll("_", " ");
+  const words = [finding.cause, finding.status, effect];
   return words.filter((word): word is string => Boolean(word)).map((word, place) =>
     h("span", { class: place === 0 && finding.cause ? "chip cause" : "chip" }, word),
   );
@@ -111,18 +121,24 @@ function place(finding: Finding): HTMLElement | null {
   }
   const known = finding.evidence["known_issues"];
   if (Array.isArray(known) && known.length > 0) {
-    rows.push(["see also", h("span", {}, ...known.slice(0, MOST_ISSUES).map((one) => issue(String(one))))]);
+    rows.push(["see also", h("span", {}, ...issues(known.slice(0, MOST_ISSUES).map(String)))]);
   }
   if (rows.length === 0) return null;
   return h("dl", { class: "facts" }, ...rows.flatMap(([label, value]) => [h("dt", {}, label), h("dd", {}, value)]));
 }
 
-/** A public issue that describes this: "owner/project#7: what happens (address)". */
-function issue(reference: string): HTMLElement {
-  const [, text, address] = /^(.*) \((https:\/\/github\.com\/[\w.-]+\/[\w.-]+\/(?:issues|pull)\/\d+)\)$/.exec(reference) ?? [];
-  if (text === undefined || address === undefined) return h("span", { class: "issue" }, reference);
-  const [project = "", ...rest] = text.split(": ");
-  return h("span", { class: "issue" }, h("a", { href: address, rel: "noreferrer noopener" }, project), rest.length > 0 && `: ${rest.join(": ")}`);
+/** Public issues that describe this, "owner/project#7: what happens (address)": what happens stands once. */
+function issues(references: string[]): HTMLElement[] {
+  const links = new Map<string, (HTMLElement | string)[]>();
+  for (const reference of references) {
+    const [, text, address] = /^(.*) \((https:\/\/github\.com\/[\w.-]+\/[\w.-]+\/(?:issues|pull)\/\d+)\)$/.exec(reference) ?? [];
+    const [project = "", ...rest] = (text ?? reference).split(": ");
+    const happens = text === undefined ? reference : rest.join(": ");
+    const known = links.get(happens) ?? [];
+    if (address !== undefined) known.push(...(known.length > 0 ? [", "] : []), h("a", { href: address, rel: "noreferrer noopener" }, project));
+    links.set(happens, known);
+  }
+  return [...links].map(([happens, found]) => h("span", { class: "issue" }, ...found, found.length > 0 && happens !== "" && ": ", happens));
 }
 
 function names(all: string[]): HTMLElement {

@@ -10,6 +10,8 @@ export interface CloseUp extends StoredCloseUp {
 export interface Report extends StoredReport {
   /** The JSON of `isomorph fix --format json`. */
   repair?: RepairDocument | null;
+  /** The output that differs most, by how much, on how many inputs; empty where no difference was measured. */
+  difference?: string;
   /** The command that repairs each finding, in their order; null where no patch may help. */
   repair_commands?: (string | null)[];
   profile: (ErrorProfile & { close_ups: CloseUp[] }) | null;

@@ -21,9 +21,11 @@ interface Rows {
   declared: (number | null)[];
 }
 
-export function profile(report: Report, selection: Selection): HTMLElement {
+export function profile(report: Report, selection: Selection): HTMLElement | null {
   const side = graph(report, "candidate");
   if (side === undefined) {
+    // Where nothing was measured, another check would record nothing either.
+    if (report.outputs.every((one) => one.translation === null && one.execution_candidate === null)) return null;
     return section("profile", "Error profile", "Not recorded in this report. Check with --format html or --profile to see the error of every node.");
   }
   const plot = h("div", { class: "plot", tabindex: 0, role: "application", "aria-roledescription": "chart", "aria-label": "Error of every node, logarithmic; left and right arrows choose a node" });
@@ -36,7 +38,7 @@ export function profile(report: Report, selection: Selection): HTMLElement {
   return section(
     "profile",
     "Error profile",
-    `Relative error at every node in topological order, on inputs ${report.profile?.origin ?? ""}. The band is what rounding explains. ${bodies(side)}Drag to zoom, double-click to reset, click to choose a node.`,
+    `Relative error at every node in topological order (${report.profile?.origin ?? ""}). The band is what rounding explains. ${bodies(side)}Drag to zoom, double-click to reset, click to choose a node.`,
     plot,
     readout,
     ...notes(report),

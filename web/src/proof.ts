@@ -134,7 +134,7 @@ function why(reason: OpenReason | null): string {
     case "unexplained constant":
       return `unexplained constant ${reason.details}${place}: it is none of the reference's, nor computed from them`;
     case "different identity":
-      return `different identity${place}: the two differ, or are equal by an identity that is not known here`;
+      return `not proven equal${place}: the two differ, or are equal by an identity that is not known here`;
     default:
       return `${WORDS[reason.reason]}${place}${details}`;
   }

@@ -131,11 +131,13 @@ function trend(reports: Listed[], open: (id: string) => void): SVGElement {
       };
       return svg("path", { d: MARKS[one.verdict], transform: `translate(${x(at).toFixed(1)},${y(ratio ?? 10 ** least).toFixed(1)})`, class: `trend-point ${one.verdict}`, tabindex: 0, role: "link", "aria-label": words, click: act, keydown: act }, svg("title", {}, words));
     }),
-    svg("text", { x: SIDE, y: TALL + 16, class: "tick" }, day(first)),
-    svg("text", { x: WIDE, y: TALL + 16, "text-anchor": "end", class: "tick" }, day(last)),
+    svg("text", { x: SIDE, y: TALL + 16, class: "tick" }, moment(first, first, last)),
+    svg("text", { x: WIDE, y: TALL + 16, "text-anchor": "end", class: "tick" }, moment(last, first, last)),
   );
 }
 
-function day(seconds: number): string {
-  return new Date(seconds * 1000).toLocaleDateString();
+/** A day; within one day, the time. */
+function moment(seconds: number, first: number, last: number): string {
+  const day = (one: number): string => new Date(one * 1000).toLocaleDateString();
+  return day(first) === day(last) ? new Date(seconds * 1000).toLocaleTimeString() : day(seconds);
 }

@@ -14,13 +14,15 @@ export function quantization(report: Report): HTMLElement | null {
   const gains = rows.some((row) => (row.gain ?? null) !== null);
   const ends = (interval: Real[] | null): HTMLElement =>
     interval === null ? h("span", {}, "–") : h("span", {}, h("span", { class: "unbroken" }, `${figure(interval[0])} …`), " ", h("span", { class: "unbroken" }, figure(interval[1])));
+  const remarks = rows.map((row) => [real(row.factor ?? null) === null ? "" : `${figure(row.factor ?? null)} × the reference's`, row.misread.length > 0 ? `reader has another ${row.misread.join(", ")}` : "", row.changed.length > 0 ? `${row.changed.join(", ")} changed` : ""].filter(Boolean).join("; "));
+  const remarked = remarks.some((one) => one !== "");
   return section(
     "quantization",
     "Quantization",
     "Worst first. Clipped: values beyond the range. Used: the share of the range that values fill. SQNR beside that of an ideal min/max quantizer of the same width. Quanta: steps by which the runtime misses the float64 result of the same operands." + (gains ? " Gain: the share of the outputs' error that goes if this tensor alone stays in float." : ""),
     table(
-      ["tensor", "type", "scale", "zero point", "range", "seen", "#clipped", "#used", "#SQNR", "#ideal", "#quanta", ...(gains ? ["#gain"] : []), "parameters"],
-      rows.slice(0, MOST_ROWS).map((row) => [
+      ["tensor", "type", "scale", "zero point", "range", "seen", "#clipped", "#used", "#SQNR", "#ideal", "#quanta", ...(gains ? ["#gain"] : []), ...(remarked ? ["parameters"] : [])],
+      rows.slice(0, MOST_ROWS).map((row, place) => [
         brief(row.tensor),
         `${row.dtype}${row.channels > 1 ? ` ×${row.channels}` : ""} ${row.kind}`,
         row.scale[0] === row.scale[1] ? figure(row.scale[0]) : ends(row.scale),
@@ -33,7 +35,7 @@ export function quantization(report: Report): HTMLElement | null {
         decibels(row.ideal_sqnr_db),
         h("span", { class: (real(row.local_quanta) ?? 0) > 1 ? "bad" : undefined }, figure(row.local_quanta)),
         ...(gains ? [percent(row.gain)] : []),
-        [real(row.factor ?? null) === null ? "" : `${figure(row.factor ?? null)} × the reference's`, row.misread.length > 0 ? `reader has another ${row.misread.join(", ")}` : "", row.changed.length > 0 ? `${row.changed.join(", ")} changed` : ""].filter(Boolean).join("; "),
+        ...(remarked ? [remarks[place]] : []),
       ]),
       "stacks",
     ),
@@ -94,12 +96,13 @@ export function foundations(report: Report): HTMLElement {
     h(
       "p",
       { class: "note" },
-      `Seed ${report.seed}, up to ${report.draws} draws, false alarm ${figure(report.false_alarm)} per output`,
+      `Seed ${report.seed}`,
+      report.draws > 0 && `, up to ${report.draws} draws, false alarm ${figure(report.false_alarm)} per output`,
       report.cost
         ? `, ${figure(report.cost.wall)} s, ${figure(report.cost.cpu)} CPU s (${report.cost.phases.slice(0, 3).map((one) => `${one.name} ${figure(one.cpu)}`).join(", ")})`
         : `, ${figure(Object.values(report.elapsed).reduce<number>((sum, one) => sum + (real(one) ?? 0), 0))} s`,
       report.version !== "" && `, isomorph ${report.version}`,
-      ". Where fusions are switched off to read a tensor, the profile shows the run without them; the figures at the top are of the untouched runs.",
+      report.profile === null ? "." : ". Where fusions are switched off to read a tensor, the profile shows the run without them; the figures at the top are of the untouched runs.",
     ),
   );
 }

@@ -21,7 +21,7 @@ export function verdict(report: Report): HTMLElement {
     "header",
     { id: "verdict" },
     h("p", { class: "brand" }, "isomorph"),
-    h("h1", {}, h("span", { class: "verdict" }, SENTENCE[report.verdict]), covers(report) !== "" && h("span", { class: "covers" }, covers(report)), accepted(report) && h("span", { class: "chip" }, "accepted"), contradicted(report) && h("span", { class: "chip divergent" }, "against its proof"), h("span", { class: "reason" }, report.reason)),
+    h("h1", {}, h("span", { class: "verdict" }, SENTENCE[report.verdict]), covers(report) !== "" && h("span", { class: "covers" }, covers(report)), accepted(report) && h("span", { class: "chip" }, "accepted"), contradicted(report) && h("span", { class: "chip divergent" }, "against its proof"), h("span", { class: "reason" }, [report.reason, report.difference].filter(Boolean).join("; "))),
     h("p", { class: "pair" }, side(report, "reference"), arrow(report), side(report, "candidate")),
     loss(report),
     report.proof && share(report.proof),
@@ -129,7 +129,8 @@ function uncompared(report: Report): HTMLElement | null {
     `${one.not_compared} of ${one.within + one.beyond + one.not_compared}`,
     one.reasons.join("; "),
   ]);
-  return h("details", { open: true, id: "uncompared" }, h("summary", {}, "Not compared"), table(["output", "inputs", "reason"], rows, "tight"));
+  // Where nothing was judged, the verdict says so already.
+  return h("details", { open: report.verdict !== "unknown", id: "uncompared" }, h("summary", {}, "Not compared"), table(["output", "inputs", "reason"], rows, "tight"));
 }
 
 /** Whether the baseline lets the divergence pass: every one is known, and none has got worse. */
@@ -273,7 +274,7 @@ function outputsTable(outputs: Divergence[]): HTMLElement {
     "details",
     { open: outputs.length <= 4 },
     h("summary", {}, outputs.length === 2 ? "Both outputs" : `All ${outputs.length} outputs`),
-    table(["output", "verdict", "#translation", "#reference run", "#candidate run", "reason"], rows),
+    table(["output", "verdict", "#translation", "#reference run", "#candidate run", "reason"], rows, "stacks"),
     outputs.length > MOST_ROWS && h("p", { class: "note" }, `… and ${outputs.length - MOST_ROWS} more.`),
   );
 }

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from isomorph.api.options import PairOptions, RuntimeOptions
 from isomorph.core.cost import START, phase
+from isomorph.core.digest import IN_ORDER, WEIGHTS
 from isomorph.core.error_of import error_of
 from isomorph.core.errors import RefusedError, UsageError
 
@@ -163,7 +164,8 @@ def open_models(
 ) -> Iterator[OpenedPair]:
     """Both models, opened with these options; they end with the context.
 
-    ``runs``: their runtimes are used, and not their oracles alone.
+    ``runs``: their runtimes are used, and not their oracles alone; then weights are also looked
+    for in another order.
     """
     trust, progress = stated["trust"], stated["progress"]
     config = check_config(
@@ -183,6 +185,8 @@ def open_models(
         inputs=stated["inputs"],
         on_progress=progress,
     ) as loader:
+        if not runs:
+            loader.options[WEIGHTS] = IN_ORDER
         loader.warm(reference, candidate, runs=runs)
         # Workers start while this module is imported.
         from isomorph.checking.dispatch import open_pair

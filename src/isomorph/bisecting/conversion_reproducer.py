@@ -17,6 +17,7 @@ from isomorph.conversion.convert import weights_beside
 from isomorph.core.bisection import Trial
 from isomorph.core.converter_abilities import OPSET, WritesConversion
 from isomorph.core.escaping import printable
+from isomorph.core.messages import message
 from isomorph.store.atomic import new_folder
 from isomorph.store.input_files import write_arrays
 
@@ -164,23 +165,33 @@ def _readme(
     package, point = change.package, change.after.trial.point
     ends = (change.before, change.after)
     lines = [
-        f"# {package} {point} changes what a conversion makes",
+        "# " + message("README.conversion_title", package=package, point=point),
         "",
-        f"| {package} | verdict of isomorph on the result | file |",
+        f"| {package} | {message('README.verdict_of_result')} | {message('README.file')} |",
         "| --- | --- | --- |",
         *(
             f"| {each.trial.point} | {printable(each.trial.headline)} | {name or 'none'} |"
             for each, name in zip(ends, results, strict=True)
         ),
         "",
-        f"Converted along {change.route.words}. In the environment of each release ran "
-        + change.route.steps[change.at].converter
-        + ".",
+        message(
+            "README.conversion_route",
+            route=change.route.words,
+            converter=change.route.steps[change.at].converter,
+        ),
         "",
     ]
     failed = [each for each in ends if each.attempt.trouble is not None]
-    lines += [f"With {each.trial.point}: {printable(each.trial.reason)}\n" for each in failed]
-    lines += ["Make both environments:", "", "```"]
+    lines += [
+        message(
+            "README.conversion_failed",
+            point=each.trial.point,
+            reason=printable(each.trial.reason),
+        )
+        + "\n"
+        for each in failed
+    ]
+    lines += [message("README.environments"), "", "```"]
     for word in ("before", "after"):
         lines += [
             f"python{change.python} -m venv {word}",
@@ -189,21 +200,21 @@ def _readme(
     lines += ["```", ""]
     if printed:
         lines += [
-            f"Convert in both. `{PROGRAM}` needs no isomorph; it wrote the same bytes as above:",
+            message("README.conversion_run", program=PROGRAM),
             "",
             "```",
             *(f"{word}/bin/python {PROGRAM}" for word in ("before", "after")),
             "```",
             "",
-            "It printed:",
+            message("README.printed"),
             "",
         ]
         for text in printed:
             lines += ["```", *text.splitlines(), "```", ""]
     else:
-        lines += ["With the release that is installed where isomorph is:", "", "```"]
+        lines += [message("README.conversion_here"), "", "```"]
         lines += [_convert_command(change, source), "```", ""]
-    lines += ["Check the results, and see the node and the cause:", "", "```"]
+    lines += [message("README.conversion_check"), "", "```"]
     lines += [
         shlex.join(["isomorph", "check", source, name, *change.words]) for name in results if name
     ]

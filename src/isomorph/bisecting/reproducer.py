@@ -14,6 +14,7 @@ from isomorph.bisecting.environments import Ended
 from isomorph.core.bisection import Trial
 from isomorph.core.escaping import printable
 from isomorph.core.extraction import WritesScript
+from isomorph.core.messages import message
 from isomorph.core.protocols import HasSidecarFiles
 from isomorph.reporters.release_script import release_script
 from isomorph.store.atomic import new_folder
@@ -107,13 +108,13 @@ def copied(model: Model, folder: Path, home: Path) -> str:
 def _readme(change: Change, models: Sequence[str], printed: Sequence[str]) -> str:
     before, after, package = change.before, change.after, change.package
     lines = [
-        f"# {package} {after.point} changes what a model computes",
+        "# " + message("README.release_title", package=package, point=after.point),
         "",
-        f"| {package} | verdict of isomorph |",
+        f"| {package} | {message('README.verdict')} |",
         "| --- | --- |",
         *(f"| {each.point} | {printable(each.headline)} |" for each in (before, after)),
         "",
-        "Make both environments:",
+        message("README.environments"),
         "",
         "```",
     ]
@@ -127,19 +128,18 @@ def _readme(change: Change, models: Sequence[str], printed: Sequence[str]) -> st
     lines += ["```", ""]
     if printed:
         lines += [
-            f"Run the model in both. `{_PROGRAM}` needs {package} and NumPy alone. The second run",
-            "compares its outputs with those of the first:",
+            message("README.release_run", program=_PROGRAM, package=package),
             "",
             "```",
             *(f"{word}/bin/python {_PROGRAM}" for word in ("before", "after")),
             "```",
             "",
-            "It printed:",
+            message("README.printed"),
             "",
         ]
         for text in printed:
             lines += ["```", *text.splitlines(), "```", ""]
     runtime = f"--runtime={change.side}={change.runtime}@after"
-    lines += ["Check it again, and see the node and the cause:", "", "```"]
+    lines += [message("README.release_check"), "", "```"]
     lines += [shlex.join(["isomorph", "check", *models, runtime, *change.options]), "```", ""]
     return "\n".join(lines)

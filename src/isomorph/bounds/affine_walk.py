@@ -85,4 +85,8 @@ def _both(one: Interval, two: Interval) -> Interval:
     """What lies in both; each holds, so that they have a common part."""
     lower, upper = np.maximum(one.lower, two.lower), np.minimum(one.upper, two.upper)
     crossed = lower > upper
-    return Interval(np.where(crossed, one.lower, lower), np.where(crossed, one.upper, upper))
+    return Interval(
+        np.where(crossed, one.lower, lower),
+        np.where(crossed, one.upper, upper),
+        may_be_nan=one.may_be_nan,
+    )

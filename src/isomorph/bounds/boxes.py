@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isomorph.bounds.interval import Interval
 from isomorph.bounds.walk import TensorBounds
+from isomorph.core.ranges import OpenReason
 from isomorph.core.search_limits import SPLIT_BOXES, SPLIT_ELEMENTS, SPLIT_NODES
 from isomorph.inputs.input_space import ValueKind
 
@@ -45,7 +47,39 @@ def bounds_by_parts(
             break
         del parts[place]
         parts += [(half, walk.bounds(half)) for half in halves]
-    return _joined([found for _, found in parts]), len(parts)
+    exact = _joined([found for _, found in parts])
+    # Where everything fits, a run holds no infinity, and its bounds are the same.
+    in_run = _joined(
+        [
+            found
+            if _all_fit(found, limits) and not walk.overflows_in_constants
+            else walk.bounds(part, overflowing=True)
+            for part, found in parts
+        ]
+    )
+    return {
+        name: _in_both(each, in_run[name], limits[name])
+        if name in limits and _proven(each, limits[name])
+        else each
+        for name, each in exact.items()
+    }, len(parts)
+
+
+def _in_both(exact: TensorBounds, in_run: TensorBounds, limit: float) -> TensorBounds:
+    """The bounds of a tensor whose numbers fit its type, if all before it do, and of a run."""
+    if not _proven(in_run, limit):
+        return replace(exact, reason=OpenReason.BEHIND_OVERFLOW)
+    # One over an infinity is zero: it fits, and no number that is stored gives it.
+    lower, upper = min(exact.lower, in_run.lower), max(exact.upper, in_run.upper)
+    return replace(exact, lower=lower, upper=upper)
+
+
+def _all_fit(found: Found, limits: Mapping[str, float]) -> bool:
+    return all(_proven(found[name], limit) for name, limit in limits.items())
+
+
+def _proven(bounds: TensorBounds, limit: float) -> bool:
+    return bounds.reason is None and bounds.within(limit)
 
 
 def _excess(found: Found, limits: Mapping[str, float]) -> float:

@@ -22,6 +22,8 @@ _NOT_NEGATIVE = frozenset({"Sigmoid", "Exp", "Softplus", "DequantizeLinear", "Sq
 """Functions that no runtime computes as a negative number where they are not."""
 _SIMPLE = frozenset({"Abs", "Mul", "Square", "Pow", "LeakyRelu", "PRelu"})
 """Functions of products alone, whose error is relative to the result."""
+_FACTORS_INSIDE = {"HardSwish": 6.0}
+"""Functions that multiply by a number above one and then divide by it."""
 _WHOLE_SUMS = frozenset({"ReduceSum", "ReduceMean", "GlobalAveragePool", "Sum", "Mean"})
 """Those in which each element goes into one sum."""
 
@@ -53,6 +55,18 @@ def _size(result: Interval) -> Array:
     return np.maximum(result.magnitude, 1.0)
 
 
+def quantized(inputs: NodeInputs) -> list[Interval]:
+    """To whole steps of a scale, or back; the scale is known, but for a narrow type's rounding."""
+    scale = inputs.interval(1)
+    if inputs.interval(2) is not None:
+        return lost(inputs)
+    if scale is None:
+        return increasing(inputs)
+    if inputs.node.inputs[1] not in inputs.fixed or not _one_signed(scale):
+        return lost(inputs)
+    return elementwise(inputs)
+
+
 def summed(inputs: NodeInputs) -> list[Interval]:
     """A sum or mean with weights that are not negative."""
     sizes = {name: inputs.intervals[name].magnitude for name in inputs.moving}
@@ -65,8 +79,14 @@ def summed(inputs: NodeInputs) -> list[Interval]:
         # A sum of numbers that are not negative is none.
         signed = all(inputs.intervals[name].least >= 0.0 for name in inputs.moving)
         found = inputs.rounding.results(clean(*pair), np.abs(most), terms, keeps_sign=signed)
-        results.append(found)
+        # A mean divides the sum, or the terms before: what is added up is at most their number.
+        results.append(inputs.rounding.computable(found, np.abs(most) * _divisor(inputs, terms)))
     return results
+
+
+def _divisor(inputs: NodeInputs, terms: float) -> float:
+    """By what a mean divides at most."""
+    return 1.0 if inputs.node.op in {"ReduceSum", "Sum", "CumSum"} else terms
 
 
 def elementwise(inputs: NodeInputs) -> list[Interval]:
@@ -98,17 +118,26 @@ def monotone(inputs: NodeInputs) -> list[Interval]:
 
 def at_points(inputs: NodeInputs, points: Sequence[float]) -> list[Interval]:
     """A function that is monotone between these points."""
-    if inputs.moving != inputs.node.inputs[:1]:
+    name, *parameters = inputs.moving
+    if name != inputs.node.inputs[0] or not inputs.fixed >= set(parameters):
         return lost(inputs)
-    (name,) = inputs.moving
     ends = inputs.intervals[name]
-    turned = [{name: np.clip(at, ends.lower, ends.upper)} for at in points]
-    found = inputs.run({name: ends.lower}, {name: ends.upper}, *turned)
+    places = [ends.lower, ends.upper, *(np.clip(at, ends.lower, ends.upper) for at in points)]
+    # A parameter that a narrow type rounds: the function is monotone in it as well.
+    rounded_to = [
+        {each: getattr(inputs.intervals[each], end) for each in parameters}
+        for end in (("lower", "upper") if parameters else ("lower",))
+    ]
+    found = inputs.run(*({name: at, **each} for at in places for each in rounded_to))
     size: Array | float = 0.0
     if inputs.node.op not in _SIMPLE:
         size = np.maximum(np.where(np.isfinite(ends.magnitude), ends.magnitude, 0.0), 1.0)
+    reach = _FACTORS_INSIDE.get(inputs.node.op, 1.0) * ends.magnitude
     return [
-        inputs.rounding.results(hull(results), size, keeps_sign=inputs.node.op in _SIMPLE)
+        inputs.rounding.computable(
+            inputs.rounding.results(hull(results), size, keeps_sign=inputs.node.op in _SIMPLE),
+            np.where(np.isfinite(ends.magnitude), reach, 0.0),
+        )
         for results in zip(*found, strict=True)
     ]
 
@@ -163,6 +192,10 @@ def powers(inputs: NodeInputs) -> list[Interval]:
     if len(inputs.node.inputs) == 1 and "self" not in inputs.node.attributes:
         stated = inputs.attribute("exponent", default=2.0)
         exponent = np.asarray(stated) if isinstance(stated, (int, float)) else None
+    rounded_exponent = inputs.interval(1)
+    if base is not None and rounded_exponent is not None and base.least > 0.0:
+        known = inputs.node.inputs[1] in inputs.fixed
+        return elementwise(inputs) if known and _one_signed(rounded_exponent) else lost(inputs)
     if base is None or exponent is None or len(inputs.moving) > 1:
         return lost(inputs)
     if exponent.size and (exponent % 1 == 0).all() and (exponent > 0).all():

@@ -31,6 +31,8 @@ class MeasuredRanges:
     lower: dict[str, float] = field(default_factory=dict)
     upper: dict[str, float] = field(default_factory=dict)
     extremes: dict[str, tuple[Mapping[str, Array], str]] = field(default_factory=dict)
+    nan: set[str] = field(default_factory=set)
+    """The tensors that held NaN in some run."""
     runs: int = 0
 
     def magnitude(self, name: str) -> float:
@@ -84,6 +86,8 @@ class MeasuredRanges:
             return {}
 
     def _note(self, name: str, value: Array, feeds: Mapping[str, Array], recipe: str) -> None:
+        if np.isnan(value).any():
+            self.nan.add(name)
         numbers = value[np.isfinite(value)]
         if not numbers.size:
             return

@@ -10,7 +10,7 @@ import numpy as np
 
 from isomorph.bounds.ranges import RangeAnalysis
 from isomorph.core.errors import IsomorphError
-from isomorph.core.ranges import RangeStatus
+from isomorph.core.ranges import OpenReason, RangeStatus
 from isomorph.inputs.input_space import Bounds, first_sample, input_space, measured_bounds
 
 if TYPE_CHECKING:
@@ -80,6 +80,10 @@ def extreme_number(value: object) -> float:
 
 
 def nodes_to_keep(graph: Graph, found: Ranges) -> tuple[str, ...]:
-    """The nodes that compute a tensor that is not proven safe, and those that read it."""
-    unsafe = {each.name for each in found.tensors if each.status is not RangeStatus.SAFE}
+    """The nodes that compute a tensor that is not proven safe, and those that read it.
+
+    Where these stay in a wide type, what follows from them is safe if its own bound is.
+    """
+    unsafe = {each.name for each in found.tensors if each.status is not RangeStatus.SAFE
+              and each.reason is not OpenReason.BEHIND_OVERFLOW}  # fmt: skip
     return tuple(node.name for node in graph.nodes if unsafe & {*node.inputs, *node.outputs})

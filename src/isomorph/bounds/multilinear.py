@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -57,8 +58,17 @@ def multilinear(inputs: NodeInputs) -> Sequence[Interval]:
             radius = most - size
             result = clean(center - radius, center + radius)
         result = inputs.rounding.results(result, most, count)
+        result = inputs.rounding.computable(result, most)
         results.append(result.clipped(0.0, np.inf) if rectified else result)
     return results
+
+
+def sum_of_products(inputs: NodeInputs) -> float:
+    """At most the absolute value of any sum of products of the operands of a node."""
+    sizes = [inputs.magnitude(place) for place in range(len(inputs.node.inputs))]
+    counts = [np.size(inputs.runs.sample[name]) for name in inputs.node.inputs if name]
+    product = math.prod(max(1.0, size) for size in sizes if size is not None)
+    return float(max(counts, default=1)) * product + sum(size for size in sizes if size is not None)
 
 
 def _negated(inputs: NodeInputs, middles: dict[str, Array]) -> dict[str, Array]:

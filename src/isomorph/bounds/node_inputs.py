@@ -61,6 +61,15 @@ class NodeInputs:
         value = self.runs.sample[name]
         return value if isinstance(value, np.ndarray) else None
 
+    def magnitude(self, place: int) -> float | None:
+        """The largest absolute value of an input; None for one that is absent or no number."""
+        interval, value = self.interval(place), self.known(place)
+        if interval is not None:
+            return float(interval.magnitude.max(initial=0.0))
+        if value is None or value.dtype.kind not in "biuf":
+            return None
+        return float(np.abs(np.asarray(value, np.float64)).max(initial=0.0))
+
     def attribute(self, *names: str, default: Any = None) -> Any:  # noqa: ANN401
         """The first of these attributes that the node states."""
         found = (self.node.attributes[name] for name in names if name in self.node.attributes)

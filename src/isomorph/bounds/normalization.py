@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.bounds.interval import Interval, clean, unbounded, within
+from isomorph.bounds.multilinear import sum_of_products
 
 if TYPE_CHECKING:
     from isomorph.bounds.interval import Array
@@ -40,7 +41,10 @@ def normalization(inputs: NodeInputs) -> Sequence[Interval]:
     if offset is not None:
         size = size + offset
     terms = NORMALIZATION_ROUNDINGS + math.prod(data.shape)
-    results = [inputs.rounding.results(clean(-size, size), size, terms)]
+    # The sum of the squares of deviations, before its mean.
+    reach = math.prod(data.shape) * max(1.0, 2.0 * abs(data.least), 2.0 * abs(data.most)) ** 2
+    found = inputs.rounding.results(clean(-size, size), size, terms)
+    results = [inputs.rounding.computable(found, reach)]
     for extra in inputs.shapes[1:]:
         # The mean, and one over the deviation.
         most = max(abs(data.least), abs(data.most), 1.0 / math.sqrt(epsilon) if epsilon else np.inf)
@@ -98,7 +102,23 @@ def attention(inputs: NodeInputs) -> Sequence[Interval]:
             least, most = min(least, float(value.min())), max(most, float(value.max()))
     terms = float(math.prod(values.shape))
     first = inputs.rounding.results(within(inputs.shapes[0], least, most), terms=terms)
+    if _may_hide_all(inputs):
+        first = unbounded(inputs.shapes[0])
+    first = inputs.rounding.computable(first, sum_of_products(inputs))
     return [first, *(unbounded(shape) for shape in inputs.shapes[1:])]
+
+
+def _may_hide_all(inputs: NodeInputs) -> bool:
+    """Whether a mask may hide every key of a row: the shares of none are NaN in some runtimes."""
+    mask, value = inputs.interval(3), inputs.known(3)
+    if mask is not None:
+        kind = np.asarray(inputs.runs.sample[inputs.node.inputs[3]]).dtype.kind
+        hidden = mask.lower <= 0.0 if kind == "b" else np.isneginf(mask.lower)
+    elif value is not None:
+        hidden = ~value if value.dtype.kind == "b" else np.isneginf(value) | np.isnan(value)
+    else:
+        return False
+    return bool(hidden.all(axis=-1).any()) if hidden.ndim else bool(hidden)
 
 
 def unit_vectors(inputs: NodeInputs) -> Sequence[Interval]:

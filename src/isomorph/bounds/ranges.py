@@ -158,7 +158,7 @@ class RangeAnalysis:
             return
         undecided = [
             name for name, limit in limits.items()
-            if not _inside(bounds[name], limit) and not self._overflowed(name, measured)
+            if not bounds[name].within(limit) and not self._overflowed(name, measured)
         ]  # fmt: skip
         if len(undecided) < len(limits) and any(self._overflowed(n, measured) for n in limits):
             # What is behind an overflow is of no use before it is repaired.
@@ -236,9 +236,11 @@ class RangeAnalysis:
         limit = self._largest(graph, name)
         reason = bounds.reason
         _refuse_contradiction(name, bounds, measured)
+        if name in measured.nan:
+            reason = OpenReason.MEASURED_NAN
         if self._overflowed(name, measured):
             status, reason = RangeStatus.OVERFLOW, None
-        elif _inside(bounds, limit):
+        elif reason is None and bounds.within(limit):
             status, reason = RangeStatus.SAFE, None
         else:
             status, reason = RangeStatus.OPEN, reason or OpenReason.TOO_WIDE
@@ -358,6 +360,8 @@ class RangeAnalysis:
 def _refuse_contradiction(name: str, bounds: TensorBounds, measured: MeasuredRanges) -> None:
     """Raise if a run refutes a bound: that is a defect of a transformer, never a result."""
     low, high = measured.lower.get(name, bounds.lower), measured.upper.get(name, bounds.upper)
+    if name in measured.nan and bounds.reason is None:
+        raise AssertionError(f"tensor {name!r} was measured to be NaN, which its bound excludes")
     if low < bounds.lower or high > bounds.upper:
         raise AssertionError(
             f"tensor {name!r} was measured at {low!r} … {high!r}, "
@@ -368,7 +372,3 @@ def _refuse_contradiction(name: str, bounds: TensorBounds, measured: MeasuredRan
 def _signed_extreme(tensor: TensorRange) -> float:
     low, high = tensor.measured_lower, tensor.measured_upper
     return low if abs(low) > abs(high) else high
-
-
-def _inside(bounds: TensorBounds, limit: float) -> bool:
-    return bounds.lower >= -limit and bounds.upper <= limit

@@ -6,7 +6,9 @@ not in the table has no bounds.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +28,7 @@ from isomorph.bounds.elementwise import (
     oscillating,
     powers,
     products,
+    quantized,
     quotients,
     reciprocals,
     roots_of_reciprocals,
@@ -35,7 +38,8 @@ from isomorph.bounds.elementwise import (
     with_critical_points,
 )
 from isomorph.bounds.interval import Interval, clean, hull, point, within
-from isomorph.bounds.multilinear import multilinear
+from isomorph.bounds.invalid_operations import may_give_nan
+from isomorph.bounds.multilinear import multilinear, sum_of_products
 from isomorph.bounds.normalization import attention, normalization, unit_vectors
 from isomorph.bounds.patterns import averaged_rows
 from isomorph.core.ops import BUILT_IN_RANGES, FUSED
@@ -106,23 +110,45 @@ def normalized_by_constants(inputs: NodeInputs) -> list[Interval]:
         return lost(inputs)
     name = inputs.moving[0]
     ends = inputs.intervals[name]
+    variance = inputs.known(4)
+    error = _variance_error(inputs, variance)
+    if error > 0.5:
+        return lost(inputs)
     sizes: dict[str, Array] = {name: ends.magnitude, inputs.node.inputs[3]: -np.abs(mean)}
     for place, value in ((1, scale), (2, offset)):
         if value is not None:
             sizes[inputs.node.inputs[place]] = np.abs(value)
-    low, high, size, center = inputs.run(
-        {name: ends.lower}, {name: ends.upper}, sizes, {name: ends.middle}
+    # Each parameter may be stored in the narrow type.
+    unit, least = inputs.rounding.stored, inputs.rounding.least
+    stored = {each: value * (1.0 + unit) + least for each, value in sizes.items() if each != name}
+    stored[name], stored[inputs.node.inputs[3]] = (
+        sizes[name],
+        -(np.abs(mean) * (1.0 + unit) + least),
+    )
+    low, high, size, most, center = inputs.run(
+        {name: ends.lower}, {name: ends.upper}, sizes, stored, {name: ends.middle}
     )
     if not _is_line(ends, low[0], high[0], center[0]):
         return lost(inputs)
-    unit = inputs.rounding.stored
     results = []
-    for one, two, most in zip(low, high, size, strict=True):
-        # Each of the four parameters may be stored in the narrow type, and the sum is short.
+    for one, two, exact, wide in zip(low, high, size, most, strict=True):
         found = hull((one, two))
-        reach = np.abs(most) if most.shape == found.shape else np.max(np.abs(most), initial=0.0)
-        results.append(inputs.rounding.results(found.widened(4.0 * unit * reach), reach))
+        fits = exact.shape == found.shape
+        reach = np.abs(wide) if fits else np.max(np.abs(wide), initial=0.0)
+        moved_by = np.abs(wide - exact) if fits else np.max(np.abs(wide - exact), initial=0.0)
+        found = inputs.rounding.results(found.widened(moved_by + error * reach), reach)
+        results.append(inputs.rounding.computable(found, reach))
     return results
+
+
+def _variance_error(inputs: NodeInputs, variance: Array | None) -> float:
+    """How far, relative to it, one over the root is off where the variance is stored narrowly."""
+    epsilon = inputs.attribute("epsilon", "eps", default=0.0)
+    if variance is None or not variance.size or not isinstance(epsilon, (int, float)):
+        return np.inf
+    # 1 / √(1 − r) is at most 1 + r for every r up to one half.
+    least = float(np.min(np.asarray(variance, np.float64))) + epsilon
+    return inputs.rounding.stored + inputs.rounding.least / least if least > 0.0 else np.inf
 
 
 def _is_line(ends: Interval, low: Array, high: Array, center: Array) -> bool:
@@ -144,21 +170,31 @@ def lengths(inputs: NodeInputs) -> list[Interval]:
                      np.minimum(np.abs(ends.lower), np.abs(ends.upper)))  # fmt: skip
     low, high = inputs.run({name: small}, {name: ends.magnitude})
     terms = float(ends.lower.size)
-    return [inputs.rounding.results(clean(*pair), terms=terms, keeps_sign=True)
-            for pair in zip(low, high, strict=True)]  # fmt: skip
+    with np.errstate(over="ignore"):
+        # The sum of powers, before its root.
+        largest = ends.magnitude.max(initial=1.0)
+        reach = 0.0 if np.isinf(order) else terms * largest**order
+    results = (inputs.rounding.results(clean(*pair), terms=terms, keeps_sign=True)
+               for pair in zip(low, high, strict=True))  # fmt: skip
+    return [inputs.rounding.computable(each, reach) for each in results]
 
 
 def variances(inputs: NodeInputs) -> list[Interval]:
     """A variance or deviation, and a mean: at most the square of the width."""
     ends = inputs.first
-    if (inputs.attribute("correction", default=1) or 0) > 1:
+    correction = inputs.attribute("correction", default=1) or 0
+    count = ends.lower.size / max(1, math.prod(inputs.shapes[0]))
+    # The sum of squares is divided by what the correction leaves of the number of elements.
+    if correction > 1 or count - correction < 1:
         return lost(inputs)
     with np.errstate(invalid="ignore", over="ignore"):
         width = ends.most - ends.least
         most = max(width * width, width, abs(ends.most), abs(ends.least))
+        reach = ends.lower.size * most
     low = min(0.0, ends.least)
-    return [inputs.rounding.results(within(shape, low, most), terms=float(ends.lower.size))
-            for shape in inputs.shapes]  # fmt: skip
+    results = (inputs.rounding.results(within(shape, low, most), terms=float(ends.lower.size))
+               for shape in inputs.shapes)  # fmt: skip
+    return [inputs.rounding.computable(each, reach) for each in results]
 
 
 def recurrent(inputs: NodeInputs) -> list[Interval]:
@@ -178,7 +214,10 @@ def recurrent(inputs: NodeInputs) -> list[Interval]:
         elif value is not None:
             start = max(start, float(np.abs(value).max(initial=0.0)))
     most = start + float(max(inputs.first.shape[:2]))
-    return [inputs.rounding.results(within(shape, -most, most)) for shape in inputs.shapes]
+    results = (inputs.rounding.results(within(shape, -most, most)) for shape in inputs.shapes)
+    # What goes into the gates adds up products of all operands and of earlier states.
+    reach = sum_of_products(inputs) * most
+    return [inputs.rounding.computable(each, reach) for each in results]
 
 
 def resized(inputs: NodeInputs) -> list[Interval]:
@@ -202,10 +241,7 @@ _MOVED = (
     "DepthToSpace SpaceToDepth Trilu Reverse Relu Max Min Clip MaxPool GlobalMaxPool ReduceMax "
     "ReduceMin Sign Floor Ceil Stack Unstack SpaceToBatch BatchToSpace"
 )
-_INCREASING = (
-    "Sigmoid Tanh Exp Erf Softplus Softsign Atan Sinh Asinh "
-    "ReduceLogSumExp QuantizeLinear DequantizeLinear Expm1"
-)
+_INCREASING = "Sigmoid Tanh Exp Erf Softplus Softsign Atan Sinh Asinh ReduceLogSumExp Expm1"
 _SUMMED = "ReduceSum ReduceMean AveragePool GlobalAveragePool CumSum Mean Sum"
 
 TRANSFORMERS: Mapping[str, Transformer] = {
@@ -228,6 +264,7 @@ TRANSFORMERS: Mapping[str, Transformer] = {
     "Add": elementwise,
     "Neg": elementwise,
     "HardSigmoid": elementwise,
+    **dict.fromkeys(("QuantizeLinear", "DequantizeLinear"), quantized),
     "Cast": cast,
     "Round": rounded,
     "Erfc": monotone,
@@ -253,7 +290,8 @@ TRANSFORMERS: Mapping[str, Transformer] = {
 
 SEVERAL_OPERANDS = frozenset(
     {"Concat", "Stack", "Max", "Min", "Clip", "Sum", "Mean", "Cast", "Identity", "Add", "Sub",
-     "Mul", "Div", "FloorDiv", "SquaredDifference", "Pow", "Where", "Gather", "GatherElements",
+     "Mul", "Div", "FloorDiv", "SquaredDifference", "Pow", "Where", "PRelu", "QuantizeLinear",
+     "DequantizeLinear", "Gather", "GatherElements",
      "GatherND",
      "Conv", "ConvTranspose", "Gemm", "MatMul", "Einsum", "LayerNormalization", "RMSNormalization",
      "InstanceNormalization", "GroupNormalization", "SimplifiedLayerNormalization", "Attention",
@@ -274,8 +312,16 @@ def bounds_of(inputs: NodeInputs) -> Sequence[Interval] | None:
     fused = str(inputs.node.attributes.get(FUSED) or "NONE")
     limits = BUILT_IN_RANGES.get(fused)
     if limits is not None:
-        return [inputs.rounding.results(within(shape, *limits)) for shape in inputs.shapes]
-    return transformer(inputs) if fused in {"NONE", "RELU"} else None
+        within_limits = (within(shape, *limits) for shape in inputs.shapes)
+        reach = sum_of_products(inputs)
+        found = [inputs.rounding.computable(inputs.rounding.results(each), reach)
+                 for each in within_limits]  # fmt: skip
+    elif fused in {"NONE", "RELU"}:
+        found = list(transformer(inputs))
+    else:
+        return None
+    lost = may_give_nan(inputs, found)
+    return [replace(each, may_be_nan=nan) for each, nan in zip(found, lost, strict=True)]
 
 
 def _reads_known_sizes(inputs: NodeInputs) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isomorph.bounds.affine_walk import AffineWalk
 from isomorph.bounds.interval import Interval, unbounded, within
+from isomorph.bounds.narrow_constants import NarrowConstants, constants_beyond
 from isomorph.bounds.node_inputs import NodeInputs
 from isomorph.bounds.node_runs import NodeRuns
 from isomorph.bounds.rounding import rounded_constant, type_rounding
@@ -36,11 +37,15 @@ _QUANTIZERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TensorBounds:
-    """The bounds of a tensor over all its elements; ``reason`` is why there are none."""
+    """The bounds of a tensor over all its elements; ``reason`` is why they prove nothing."""
 
     lower: float
     upper: float
     reason: OpenReason | None = None
+
+    def within(self, limit: float) -> bool:
+        """Whether no number of this size or less is beyond the bounds' ends."""
+        return self.lower >= -limit and self.upper <= limit
 
 
 @dataclass(kw_only=True)
@@ -63,12 +68,28 @@ class GraphWalk:
         self._runs = NodeRuns(self.session, self.sample)
         self._fixed = frozenset(self.sample) - self.moving
         self._affine_runs = AFFINE_RUNS
+        read = {name for node in self.graph.nodes if self.moving.intersection(node.outputs)
+                for name in node.inputs if name in self._fixed}  # fmt: skip
+        self._constants = NarrowConstants(
+            sample=self.sample,
+            declared=self.declared,
+            target=self.target,
+            beyond=constants_beyond(self.sample, sorted(read), self.target),
+        )
         # A node with bodies reads nothing of its inputs here: its outputs have any value.
         self._releases = releases_of(self.graph.nodes)
 
-    def bounds(self, box: Mapping[str, Interval]) -> dict[str, TensorBounds]:
-        """The bounds of every tensor that the inputs move, for all inputs in the box."""
-        known = {name: self._as_stored(name, each) for name, each in box.items()}
+    def bounds(
+        self, box: Mapping[str, Interval], *, overflowing: bool = False
+    ) -> dict[str, TensorBounds]:
+        """The bounds of every tensor that the inputs move, for all inputs in the box.
+
+        A tensor whose bound exceeds its type is taken to hold the numbers all the same, as if it
+        were stored in a wider one; if ``overflowing``, to hold infinities, as a run does.
+        """
+        known = {
+            name: self._as_stored(name, each, overflowing=overflowing) for name, each in box.items()
+        }
         reasons: dict[str, OpenReason] = {}
         nodes = max(1, len(self.graph.nodes))
         real = {name: each for name, each in known.items() if self._is_real(name)}
@@ -76,16 +97,20 @@ class GraphWalk:
         found = {name: _summary(each, None) for name, each in known.items()}
         for node, finished in zip(self.graph.nodes, self._releases, strict=True):
             moved = self.moving.intersection(node.outputs)
-            intervals, reason = self._outputs(node, known, reasons, forms) if moved else ([], None)
-            for name, interval in zip(node.gives if moved else (), intervals, strict=True):
+            intervals, reason = (
+                self._outputs(node, known, reasons, forms, overflowing=overflowing)
+                if moved
+                else ([], None)
+            )
+            for name, exact in zip(node.gives if moved else (), intervals, strict=True):
+                interval = self._in_run(name, exact) if overflowing else exact
+                if not np.array_equal(interval.infinite, exact.infinite):
+                    # A form is about numbers, and a run may have none.
+                    forms.forget(name)
                 known[name] = interval
-                why = reason if reason is not None and not interval.bounded else None
+                why = self._reason(node, interval, reason, reasons)
                 if why is not None:
                     reasons[name] = why
-                elif not interval.bounded:
-                    reasons[name] = why = OpenReason.BEHIND_OPEN if self._behind(
-                        node, reasons
-                    ) else OpenReason.UNBOUNDED  # fmt: skip
                 found[name] = _summary(interval, why)
             for name in finished:
                 known.pop(name, None)
@@ -93,17 +118,37 @@ class GraphWalk:
         self._affine_runs -= forms.terms * nodes
         return found
 
-    def _as_stored(self, name: str, interval: Interval) -> Interval:
+    def _in_run(self, name: str, interval: Interval) -> Interval:
+        """What a run holds that stores numbers beyond the type as infinities."""
+        if not self._is_real(name):
+            return interval
+        return interval.beyond_is_infinite(type_rounding(self.declared(name), self.target).most)
+
+    def _reason(
+        self,
+        node: Node,
+        interval: Interval,
+        lost: OpenReason | None,
+        reasons: Mapping[str, OpenReason],
+    ) -> OpenReason | None:
+        """Why a bound proves nothing; None where it does."""
+        if interval.bounded and not interval.may_be_nan:
+            return None
+        if lost is not None:
+            return lost
+        if any(name in reasons for name in node.inputs):
+            return OpenReason.BEHIND_OPEN
+        return OpenReason.MAY_BE_NAN if interval.bounded else OpenReason.UNBOUNDED
+
+    def _as_stored(self, name: str, interval: Interval, *, overflowing: bool) -> Interval:
         """The range of an input, whose ends its own type or a narrow one may round outward."""
         declared = self.declared(name)
         low, high = interval.lower, interval.upper
         for narrow in (declared, self.target):
             low = np.minimum(low, rounded_constant(interval.lower, "float64", narrow).lower)
             high = np.maximum(high, rounded_constant(interval.upper, "float64", narrow).upper)
-        return Interval(low, high)
-
-    def _behind(self, node: Node, reasons: Mapping[str, OpenReason]) -> bool:
-        return any(name in reasons for name in node.inputs)
+        found = Interval(low, high)
+        return self._in_run(name, found) if overflowing else found
 
     def _outputs(
         self,
@@ -111,6 +156,8 @@ class GraphWalk:
         known: Mapping[str, Interval],
         reasons: Mapping[str, OpenReason],
         forms: AffineWalk,
+        *,
+        overflowing: bool,
     ) -> tuple[list[Interval], OpenReason | None]:
         """The bounds of the outputs of a node, or why they are unknown."""
         shapes_known = all(
@@ -120,6 +167,8 @@ class GraphWalk:
             return self._unknown(node), OpenReason.UNKNOWN_SHAPE
         if "::" in node.native_op or self._is_quantized(node) or self._is_opaque(node):
             return self._unknown(node), self._lost(node)
+        if overflowing and self._constants.lose(node):
+            return self._unknown(node), OpenReason.UNBOUNDED
         inputs = NodeInputs(
             node=node,
             intervals={name: known[name] for name in node.inputs if name in known},
@@ -131,7 +180,7 @@ class GraphWalk:
         names = node.gives
         try:
             with np.errstate(all="ignore"):
-                inputs = self._with_constants(inputs)
+                inputs = self._constants.rounded(inputs, overflowing=overflowing)
                 found = bounds_of(inputs)
                 if found is not None and all(map(self._is_real, (*inputs.intervals, *names))):
                     found = forms.narrowed(inputs, names, found)
@@ -144,29 +193,10 @@ class GraphWalk:
             for place, (name, interval) in enumerate(zip(names, found, strict=True))
         ], None
 
-    def _with_constants(self, inputs: NodeInputs) -> NodeInputs:
-        """The inputs, with constants of elementwise operators as a narrow type stores them."""
-        node = inputs.node
-        if self.target is None or node.op not in {"Add", "Sub", "Mul", "Div", "Concat", "Where",
-                                                  "Max", "Min", "Pad", "Clip"}:  # fmt: skip
-            return inputs
-        rounded = {}
-        for name in node.inputs:
-            value = self.sample.get(name)
-            if name and name not in inputs.intervals and isinstance(value, np.ndarray):
-                interval = rounded_constant(value, self.declared(name), self.target)
-                if value.dtype.kind == "f" and not interval.is_point.all():
-                    rounded[name] = interval
-        if not rounded:
-            return inputs
-        return NodeInputs(
-            node=node,
-            intervals={**inputs.intervals, **rounded},
-            runs=inputs.runs,
-            rounding=inputs.rounding,
-            producers=inputs.producers,
-            fixed=inputs.fixed,
-        )
+    @property
+    def overflows_in_constants(self) -> bool:
+        """Whether a constant that is read holds a number that the target has not."""
+        return bool(self._constants.beyond)
 
     def _is_real(self, name: str) -> bool:
         return np.asarray(self.sample[name]).dtype.kind == "f"
@@ -180,6 +210,8 @@ class GraphWalk:
             return interval
         moving = [np.asarray(self.sample[n]).dtype.kind for n in node.inputs if n in self.moving]
         places = node.op in _PLACES_BEHIND and place > 0
+        if interval.may_be_nan or any(each.may_be_nan for each in inputs.intervals.values()):
+            return self._of_type(name)
         if places or ("f" in moving and node.op not in _ROUNDED_TO_INTEGERS):
             return self._of_type(name)
         facts = np.iinfo(value.dtype)
@@ -197,13 +229,13 @@ class GraphWalk:
     def _of_type(self, name: str) -> Interval:
         value = self.sample.get(name)
         if not isinstance(value, np.ndarray):
-            return unbounded(())
+            return replace(unbounded(()), may_be_nan=True)
         if value.dtype.kind == "b":
             return within(value.shape, 0.0, 1.0)
         if value.dtype.kind in "iu":
             facts = np.iinfo(value.dtype)
             return within(value.shape, float(facts.min), float(facts.max))
-        return unbounded(value.shape)
+        return replace(unbounded(value.shape), may_be_nan=True)
 
     def _lost(self, node: Node) -> OpenReason:
         """Why nothing is known behind a node, whose shapes may depend on the data."""

@@ -47,14 +47,7 @@ def may_wrap(inputs: NodeInputs, facts: np.iinfo[np.signedinteger]) -> bool:
 
 def _size(inputs: NodeInputs, place: int) -> float | None:
     """The largest absolute value of an input; that of an absent one is zero."""
-    interval, value = inputs.interval(place), inputs.known(place)
-    if interval is not None:
-        return float(interval.magnitude.max(initial=0.0))
-    if not inputs.node.input(place):
-        return 0.0
-    if value is None or value.dtype.kind not in "biuf":
-        return None
-    return float(np.abs(np.asarray(value, np.float64)).max(initial=0.0))
+    return inputs.magnitude(place) if inputs.node.input(place) else 0.0
 
 
 def _all(inputs: NodeInputs, sizes: list[float]) -> float:

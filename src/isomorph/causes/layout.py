@@ -16,7 +16,6 @@ from isomorph.core.messages import message
 from isomorph.core.patch import Patch, SetInput
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.operand_swaps import exchanges, outputs_exchanged
-from isomorph.diagnose.parameters import parameter_places
 from isomorph.match.topology import Topology
 
 if TYPE_CHECKING:
@@ -150,7 +149,6 @@ def _misread(context: FaultContext) -> Iterator[Diagnosis]:
         unread = [name for name in dict.fromkeys(matching) if name and name not in node.inputs]
         # A constant here that the reference computes was frozen: the shape cause.
         live = [i for i, n in enumerate(node.inputs) if n in outside]
-        live = [i for i in live if i not in parameter_places(context.candidate, node).values()]
         for place, tensor in INPUT_ORDERS.first(product(live, unread)):
             edit = SetInput(node=node.name, index=place, tensor=tensor)
             found = context.rehearse(Patch(summary="", edits=(edit,)))

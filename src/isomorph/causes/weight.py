@@ -13,6 +13,7 @@ from isomorph.core.experiments import experiment
 from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.messages import message
 from isomorph.core.messages.phrases import differing_weight
+from isomorph.core.ops import GATES
 from isomorph.core.report import Fact
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.constant_diff import ConstantDifference, difference
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 _LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 _FLAGS = {"transA", "transB"}
 """Attributes by which a node reads a weight transposed; without them it reads it as stored."""
-_GATES = {"LSTM": 4, "GRU": 3}
 
 
 class Weight:
@@ -51,7 +51,8 @@ class Weight:
         yield from self._dropped(context)
         strange = node_constants.weights(context, node_constants.unmatched(context))
         known = {name for name, value, whole in packed(context) if np.array_equal(value, whole)}
-        if strange := [name for name in strange if name not in known]:
+        strange = [name for name in strange if name not in known and not _blank(context, name)]
+        if strange:
             yield Diagnosis(
                 cause="weight",
                 certainty=Certainty.POSSIBLE,
@@ -102,7 +103,7 @@ class Weight:
 
     def _gates(self, context: FaultContext) -> Iterator[Diagnosis]:
         """The blocks of a recurrent node's weights in another order."""
-        blocks = _GATES.get(context.node.op)
+        blocks = GATES.get(context.node.op)
         if blocks is None:
             return
         everything = {
@@ -164,6 +165,16 @@ class Weight:
                     lost = context.reference.constants[name].value_digest not in digests
                     yield _dropped(context.node.name, name, lost=lost)
                     return
+
+
+def _blank(context: FaultContext, name: str) -> bool:
+    """Whether a constant is one number throughout, as what a loop or a layer begins with is."""
+    value = context.constant(context.candidate, name)
+    sizes = {
+        int(np.prod(context.reference.constants[each].shape))
+        for each in node_constants.floats(context.reference, context.counterparts)
+    }
+    return value is not None and value.size not in sizes and len(np.unique(value)) == 1
 
 
 def _worked_in(context: FaultContext) -> Iterator[dict[str, Array]]:
@@ -236,7 +247,7 @@ def _swaps_colors(context: FaultContext, constant: str, found: ConstantDifferenc
 
 def _order_of_gates(op: str, wrong: Array, right: Array) -> tuple[int, ...] | None:
     """Where whole blocks of a recurrent weight stand in another order: which stands where."""
-    blocks = _GATES.get(op, 0)
+    blocks = GATES.get(op, 0)
     if not blocks or wrong.ndim < 2 or wrong.shape != right.shape or wrong.shape[1] % blocks:
         return None
     for order in islice(permutations(range(blocks)), 1, None):
@@ -246,11 +257,14 @@ def _order_of_gates(op: str, wrong: Array, right: Array) -> tuple[int, ...] | No
 
 
 def _reader(context: FaultContext, constant: str) -> str | None:
-    """The one node here that reads a constant, if there is just one."""
-    found = [
+    """The first node here that reads a constant.
+
+    Others may read it, too: those of each step of a recurrent layer that was written out.
+    """
+    readers = (
         n.name for n in context.nodes if constant in node_constants.names(context.candidate, [n])
-    ]
-    return found[0] if len(found) == 1 else None
+    )
+    return next(readers, None)
 
 
 def _reordered(value: Array, blocks: int, order: tuple[int, ...]) -> Array:

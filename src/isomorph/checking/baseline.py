@@ -11,6 +11,7 @@ from pathlib import Path
 from isomorph.core.baseline import Accepted, Baseline, BaselineState, BaselineStatus
 from isomorph.core.divergence import Divergence, DivergenceKind, Verdict
 from isomorph.core.errors import UsageError
+from isomorph.core.messages import message
 from isomorph.core.report import Fact, Finding, FindingEffect, FindingStatus, Report
 
 _OF_OUTPUTS = frozenset(
@@ -25,9 +26,9 @@ _LATENT = "LATENT"
 _Place = tuple[str | None, str | None]
 """The constant or the node that differs by itself."""
 _KINDS = {
-    DivergenceKind.VALUES: "its values differ",
-    DivergenceKind.SHAPE: "its shape differs",
-    DivergenceKind.MISSING: "it is missing",
+    DivergenceKind.VALUES: message("BASELINE.values"),
+    DivergenceKind.SHAPE: message("BASELINE.shape"),
+    DivergenceKind.MISSING: message("BASELINE.missing"),
 }
 
 
@@ -61,7 +62,10 @@ def compare_with_baseline(
     judged = {_name(each) for each in report.outputs if each.verdict is not Verdict.UNKNOWN}
     statuses += [
         BaselineStatus(
-            output=name, state=BaselineState.FIXED, message="no longer divergent", accepted=entry
+            output=name,
+            state=BaselineState.FIXED,
+            message=message("BASELINE.fixed"),
+            accepted=entry,
         )
         for name, entry in known.items()
         if name not in named and name in judged
@@ -87,14 +91,14 @@ def _state(
 ) -> tuple[BaselineState, str]:
     """The state of a divergence, with a sentence; ``worse`` describes how it exceeds its entry."""
     if entry is None:
-        return BaselineState.NEW, "it has not been accepted"
+        return BaselineState.NEW, message("BASELINE.new")
     if entry.until is not None and today > date.fromisoformat(entry.until):
-        return BaselineState.EXPIRED, f"was accepted until {entry.until}"
+        return BaselineState.EXPIRED, message("BASELINE.expired", date=entry.until)
     if (other := _other_finding(report, entry)) is not None:
         return BaselineState.NEW, other
     if worse is not None:
         return BaselineState.WORSE, worse
-    return BaselineState.UNCHANGED, f"accepted by {entry.who}: {entry.why}"
+    return BaselineState.UNCHANGED, message("BASELINE.accepted", who=entry.who, why=entry.why)
 
 
 def _unshown(report: Report) -> dict[_Place, Finding]:
@@ -137,7 +141,7 @@ def _by_themselves(
             constant=constant,
             node=node,
             state=BaselineState.FIXED,
-            message="no longer differs",
+            message=message("BASELINE.fixed_itself"),
             accepted=entry,
         )
         for (constant, node), entry in known.items()
@@ -148,9 +152,9 @@ def _by_themselves(
 def _other_values(finding: Finding, entry: Accepted) -> str | None:
     """How a finding differs from its entry; None if it has the same values and output."""
     if entry.numbers != finding.fact(Fact.NUMBERS):
-        return "its numbers are not those that were accepted"
+        return message("BASELINE.other_numbers")
     if entry.node is not None and entry.output != _output(finding):
-        return f"output {_output(finding)!r} shows it; it was accepted for {entry.output!r}"
+        return message("BASELINE.other_output", output=_output(finding), before=entry.output)
     return None
 
 
@@ -173,9 +177,9 @@ def _other_finding(report: Report, entry: Accepted) -> str | None:
     else:
         further = set((Counter(now) - Counter(entry.findings)).keys())
     if further:
-        return f"a finding that was not there then: {', '.join(sorted(further))}"
+        return message("BASELINE.other_finding", findings=", ".join(sorted(further)))
     if entry.findings and not now:
-        return f"it was accepted for {', '.join(entry.findings)}; this check names no node"
+        return message("BASELINE.no_finding", findings=", ".join(entry.findings))
     return None
 
 
@@ -202,25 +206,31 @@ def _worse(divergence: Divergence, entry: Accepted) -> str | None:
         return _KINDS[divergence.kind]
     if part is None:
         now = _shape(divergence)
-        return None if entry.shape == now else f"cannot be compared: {now}, {entry.shape} then"
+        return (
+            None
+            if entry.shape == now
+            else message("BASELINE.no_distance", now=now, before=entry.shape)
+        )
     distance = part.distance
     if entry.shape is not None:
-        return "can be compared now, and differs"
+        return message("BASELINE.now_compared")
     if distance.nonfinite_mismatch > entry.nonfinite:
-        return f"{distance.nonfinite_mismatch} NaN or infinities, {entry.nonfinite} then"
+        return message(
+            "BASELINE.not_finite", count=distance.nonfinite_mismatch, before=entry.nonfinite
+        )
     if distance.max_abs is None:
         before = entry.differing or 0
-        text = f"{distance.differing} values differ, {before} then"
+        text = message("BASELINE.differing", count=distance.differing, before=before)
         return text if distance.differing > before else None
     if entry.max_abs is None:
         return None
     if distance.max_abs > entry.max_abs + (part.budget.allowed_max or 0.0):
-        return f"differs by {distance.max_abs:.3g}, by {entry.max_abs:.3g} then"
+        return message("BASELINE.larger", size=distance.max_abs, before=entry.max_abs)
     return None
 
 
 def _shape(divergence: Divergence) -> str:
-    return "×".join(map(str, divergence.shape)) or "one value"
+    return "×".join(map(str, divergence.shape)) or message("BASELINE.one_value")
 
 
 def accepted_entries(

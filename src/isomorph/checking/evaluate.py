@@ -174,9 +174,11 @@ def _with_node(model: EvaluatedModel, error: IsomorphError) -> IsomorphError:
 
 
 def _failure_claim(model: EvaluatedModel, error: IsomorphError) -> Claim:
-    at = f", at node {error.node!r}" if error.node else ""
+    failed = message("UNKNOWN.failed", role=model.role, what=error.what)
+    if error.node:
+        failed = message("UNKNOWN.failed_at", text=failed, node=error.node)
     return Claim(
         verdict=Verdict.UNKNOWN,
         reason=error.sentence,
-        unmeasured_reason=f"{model.role}: {error.what}{at}",
+        unmeasured_reason=failed,
     )

@@ -59,10 +59,10 @@ class Change:
     def _treatment(self) -> str:
         ref, cand = self.grids
         if cand is None:
-            return "compared with the real numbers that the reference's integers stand for"
+            return message("GRID.reference_real")
         if ref is not None:
-            return "compared by the real numbers that the integers stand for"
-        return "fed with quantized values" if self.kind == "input" else "compared dequantized"
+            return message("GRID.both_real")
+        return message("GRID.fed") if self.kind == "input" else message("GRID.dequantized")
 
     @property
     def _parameters(self) -> str:
@@ -70,9 +70,9 @@ class Change:
         assert entry is not None
         several = len(entry.scale) > 1
         if several:
-            return f"{len(entry.scale)} scales along axis {entry.axis}"
+            return message("GRID.scales", count=len(entry.scale), axis=entry.axis)
         zero = entry.zero_point[0] if entry.zero_point else 0
-        return f"scale {entry.scale[0]:.6g}, zero point {zero}"
+        return message("GRID.scale", scale=entry.scale[0], zero=zero)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +124,7 @@ class DequantizedPair:
                     name: _moved(array, ends[name]) if name in ends else array
                     for name, array in sample.feeds.items()
                 },
-                origin=f"{sample.origin}, in the calibrated range",
+                origin=message("INPUT.in_range", origin=sample.origin),
             )
             for sample in drawn
         ]

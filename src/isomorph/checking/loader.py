@@ -14,6 +14,7 @@ from isomorph import registry
 from isomorph.core.cost import phase
 from isomorph.core.errors import UsageError
 from isomorph.core.escaping import printable
+from isomorph.core.messages import message
 from isomorph.core.report import ModelForm
 from isomorph.core.runtime_word import split_word
 from isomorph.core.trace import Trace, flatten
@@ -161,7 +162,7 @@ class Loader:
         # A single array is taken under any name; the origin mentions a name that the user gave it.
         other = [name for name in self.arrays if name not in feeds and not name.isdecimal()]
         if other and other[0] not in (UNNAMED, "arr_0"):
-            origin += f", its {other[0]!r} for input {specs[0].name!r}"
+            origin = message("INPUT.other_name", origin=origin, given=other[0], name=specs[0].name)
         return Sample(origin=origin, feeds=feeds)
 
     def close(self) -> None:

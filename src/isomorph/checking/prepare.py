@@ -7,12 +7,14 @@ and the candidate's feeds are derived from the reference's: its names, types and
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isomorph.checking.io_dequantize import DequantizedPair, dequantize_pair
+from isomorph.checking.paired_by_value import decided_by_value
+from isomorph.core.report import BoundBy
 from isomorph.inputs import feeds as feeding
 from isomorph.match.axis_layout import moves_channels
 from isomorph.match.binding import bind_inputs, bind_model_outputs
@@ -113,11 +115,16 @@ def prepare_pair(
 ) -> PreparedPair:
     """Bind the inputs and outputs of two models, by what the user stated first."""
     sides = reference.in_translation(), candidate.in_translation()
-    pair = dequantize_pair(*sides, options.bind_inputs, options.bind_outputs)
+    decided = decided_by_value(*sides, options)
+    stated = {**options.bind_inputs, **decided}
+    pair = dequantize_pair(*sides, stated, options.bind_outputs)
     left, right = pair.reference.model.graph, pair.candidate.model.graph
     return PreparedPair(
         interface=pair,
-        inputs=tuple(bind_inputs(left.inputs, right.inputs, options.bind_inputs)),
+        inputs=tuple(
+            replace(each, how=BoundBy.VALUES) if each.reference in decided else each
+            for each in bind_inputs(left.inputs, right.inputs, stated)
+        ),
         outputs=bind_model_outputs(
             pair.reference.model, pair.candidate.model, options.bind_outputs
         ),

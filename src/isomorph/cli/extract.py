@@ -36,11 +36,13 @@ def extract(
     """
     from isomorph import api
     from isomorph.cli.output import write
+    from isomorph.cli.output_format import refuse_file_name
     from isomorph.cli.progress import Progress
     from isomorph.core.escaping import printable
     from isomorph.reporters.extraction_text import lines
     from isomorph.store.targets import refuse_overwriting
 
+    refuse_file_name(output)
     refuse_overwriting(output, reference, candidate, input_flags.inputs, load_flags.state)
     with Progress() as progress:
         found = api.extract(

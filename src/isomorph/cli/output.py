@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from isomorph.core.error_of import error_of
 from isomorph.core.errors import UsageError
 from isomorph.core.interruption import InterruptedCheck
+from isomorph.core.messages import message
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +48,7 @@ def write_result(text: str, output: Path | None, headline: str = "") -> None:
 
     write(text, output)
     if output is not None:
-        place = f"written to {printable(str(output))}"
+        place = message("REPORT.written", file=printable(str(output)))
         write(f"{printable(headline)}\n{place}" if headline else place, None)
 
 
@@ -63,7 +64,8 @@ def show_verdict(report: Report, output: Path, *, quiet: bool = False) -> None:
     reporter = TerminalReporter(Verbosity.QUIET if quiet else Verbosity.BRIEF)
     text = reporter.render_styled(report) if use_color() else reporter.render(report)
     gap = "\n" if len(text.rstrip("\n").splitlines()) > 1 else ""
-    write(f"{text}{gap}written to {printable(str(output))}", None)
+    written = message("REPORT.written", file=printable(str(output)))
+    write(f"{text}{gap}{written}", None)
 
 
 @contextmanager

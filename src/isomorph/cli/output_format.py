@@ -15,6 +15,7 @@ TERMINAL = "terminal"
 _NEAR = 0.75
 """As much alike are a suffix and one with two letters exchanged; .tmp and .html are not."""
 BY_SUFFIX = {**report_formats.BY_SUFFIX, ".csv": "csv"}
+ARRAY_SUFFIXES = (".npz", ".npy", ".safetensors")
 
 
 def format_of(stated: str | None, output: Path | None, known: Sequence[str]) -> str:
@@ -37,15 +38,17 @@ def format_of(stated: str | None, output: Path | None, known: Sequence[str]) -> 
         return TERMINAL
     found = BY_SUFFIX[output.suffix.lower()]
     if found not in known:
-        raise error_of(
-            UsageError,
-            "UNKNOWN_FORMAT.suffix",
-            file_name=output.name,
-            format=found,
-            known=", ".join(known),
-            first=known[0],
-        )
+        raise _unwritten(output, found, known)
     return found
+
+
+def refuse_file_name(folder: Path) -> None:
+    """Raise where a folder to be written has the name of a file: a page, a report, arrays."""
+    suffix = folder.suffix.lower()
+    if not folder.is_dir() and (suffix in BY_SUFFIX or suffix in ARRAY_SUFFIXES):
+        raise error_of(
+            UsageError, "BAD_OPTION.folder_name", file_name=folder.name, stem=folder.stem
+        )
 
 
 def _refuse_misleading(output: Path, known: Sequence[str]) -> None:
@@ -62,11 +65,16 @@ def _refuse_misleading(output: Path, known: Sequence[str]) -> None:
         )
     kind = mimetypes.guess_type(output.name)[0] or "text/"
     if not kind.startswith("text/"):
-        raise error_of(
-            UsageError,
-            "UNKNOWN_FORMAT.other_suffix",
-            file_name=output.name,
-            kind=kind,
-            known=", ".join(known),
-            first=known[0],
-        )
+        raise _unwritten(output, kind, known)
+
+
+def _unwritten(output: Path, kind: str, known: Sequence[str]) -> UsageError:
+    """The error for a file whose suffix is that of a kind which the command does not write."""
+    return error_of(
+        UsageError,
+        "UNKNOWN_FORMAT.other_suffix",
+        file_name=output.name,
+        kind=kind,
+        known=", ".join(known),
+        first=known[0],
+    )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.cli.moving_line import MovingLine
 from isomorph.core.escaping import printable
+from isomorph.core.messages import message
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -69,7 +70,7 @@ class Progress:
 
     def step(self, number: int, count: int) -> None:
         """Show that step ``number`` of ``count`` begins."""
-        self._step = f"step {number} of {count}, "
+        self._step = message("REPORT.step_of", number=number, count=count)
 
     def _begin(self) -> None:
         with self._lock:

@@ -15,6 +15,7 @@ from isomorph.cli.output_format import BY_SUFFIX
 from isomorph.core.error_of import error_of
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.escaping import printable
+from isomorph.core.messages import message
 from isomorph.store.option_trust import require_trust
 from isomorph.store.projects import NAMES, find_project
 from isomorph.store.targets import check_target
@@ -86,7 +87,7 @@ def run(
             show_report(report, reporter, target)
         save_contradiction(report)
     if output is not None:
-        lines.append(f"written to {printable(str(output))}")
+        lines.append(message("REPORT.written", file=printable(str(output))))
     if output is not None or reporter.name == "terminal":
         write("\n".join(lines if quiet else ["", *lines]), None)
     return next(code for code in _BY_SEVERITY if code in codes)
@@ -154,7 +155,7 @@ def _checked(
         return error.exit_code, f"{name}: error[{error.code}] {printable(error.sentence)}", None
     line = f"{name}: {printable(report.headline)}  {printable(report.reason, limit=200)}"
     if report.accepted and report.exit_code == 0:
-        line += "  (accepted by the baseline)"
+        line += message("REPORT.by_baseline")
     return report.exit_code, line, report
 
 

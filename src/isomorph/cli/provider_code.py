@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.errors import RuntimeFailedError
 from isomorph.core.execution import provider_fallback
+from isomorph.core.messages import message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,6 +18,6 @@ def provider_code(facts: Mapping[str, str]) -> int:
     fallback = provider_fallback(facts)
     if fallback is None:
         return 0
-    text = f"asked for {', '.join(fallback.asked)}, ran in {', '.join(fallback.used)}"
-    sys.stderr.write(f"warning[PROVIDER_FALLBACK] {text}\n")
+    text = message("TRACE.fallback", asked=", ".join(fallback.asked), used=", ".join(fallback.used))
+    sys.stderr.write(f"{text}\n")
     return 0 if fallback.accepted else RuntimeFailedError.exit_code

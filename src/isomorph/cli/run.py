@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 from isomorph.cli import options
 from isomorph.cli.option_groups import InputFlags, LoadFlags, RuntimeFlags, options_of
 from isomorph.cli.parameters import Option
+from isomorph.core.messages import message
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Trace
+
+_ARRAYS = (".npz", ".safetensors")
+"""Suffixes of files that hold the arrays alone."""
 
 
 def run(
@@ -34,12 +38,15 @@ def run(
     """Run a model and show what came out; keep it with --output."""
     from isomorph import api
     from isomorph.cli.output import write
+    from isomorph.cli.output_format import refuse_file_name
     from isomorph.cli.progress import Progress
     from isomorph.cli.provider_code import provider_code
     from isomorph.core.escaping import printable
     from isomorph.reporters.trace_text import as_text
     from isomorph.store.targets import refuse_overwriting
 
+    if output is not None and output.suffix not in _ARRAYS:
+        refuse_file_name(output)
     refuse_overwriting(output, model, input_flags.inputs, load_flags.state)
     notes: tuple[str, ...] = ()
     with Progress() as progress:
@@ -55,7 +62,7 @@ def run(
             notes = keep(trace, output)
     lines = [as_text(trace), *(f"note: {printable(note)}" for note in notes)]
     if output is not None:
-        lines.append(f"written to {printable(str(output))}")
+        lines.append(message("REPORT.written", file=printable(str(output))))
     write("\n".join(lines), None)
     return provider_code(trace.environment.facts)
 
@@ -65,7 +72,7 @@ def keep(trace: Trace, output: Path) -> tuple[str, ...]:
 
     The notes describe what could not be kept as it was.
     """
-    if output.suffix in (".npz", ".safetensors"):
+    if output.suffix in _ARRAYS:
         from isomorph.store.input_files import write_arrays
 
         return write_arrays(output, trace.tensors)

@@ -10,6 +10,7 @@ from isomorph.cli.output import write
 from isomorph.core.error_of import error_of
 from isomorph.core.errors import UsageError
 from isomorph.core.escaping import printable
+from isomorph.core.messages import message
 from isomorph.core.sweep_limits import SWEEP_PAGES
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ def write_sweep(found: Sweep, format: str, output: Path | None) -> None:  # noqa
     if output is not None:
         from isomorph.reporters.sweep_text import summary
 
-        write(f"{summary(found)}\nwritten to {printable(str(output))}", None)
+        written = message("REPORT.written", file=printable(str(output)))
+        write(f"{summary(found)}\n{written}", None)
 
 
 def _rendered(found: Sweep, format: str) -> str:  # noqa: A002

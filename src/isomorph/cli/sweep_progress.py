@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.cli.moving_line import MovingLine
 from isomorph.core.escaping import printable
+from isomorph.core.messages import message
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -56,10 +57,15 @@ class SweepProgress:
         waiting = progress.total - progress.done - progress.running
         outcomes = ", ".join(f"{count} {word}" for word, count in progress.outcomes.items())
         slowest = f"{printable(progress.slowest.name, limit=40)} {progress.slowest.seconds:.0f} s"
-        return (
-            f"{progress.done} of {progress.total} cells done, {progress.running} running, "
-            f"{max(0, waiting)} waiting: {outcomes}; slowest {slowest}; "
-            f"{self._left(progress)} left"
+        return message(
+            "SWEEP.progress",
+            done=progress.done,
+            total=progress.total,
+            running=progress.running,
+            waiting=max(0, waiting),
+            outcomes=outcomes,
+            slowest=slowest,
+            left=self._left(progress),
         )
 
     def _left(self, progress: Progressing) -> str:

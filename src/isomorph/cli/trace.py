@@ -29,12 +29,14 @@ def trace(
     """
     from isomorph import api
     from isomorph.cli.output import write
+    from isomorph.cli.output_format import refuse_file_name
     from isomorph.cli.progress import Progress
     from isomorph.cli.provider_code import provider_code
     from isomorph.core.escaping import printable
     from isomorph.reporters.trace_text import record_lines
     from isomorph.store.targets import refuse_overwriting
 
+    refuse_file_name(output)
     refuse_overwriting(output, model, input_flags.inputs, load_flags.state)
     with Progress() as progress:
         record = api.trace(

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from isomorph.cli import options
 from isomorph.cli.parameters import Argument, Option
+from isomorph.core.messages import message
 
 
 def view(
@@ -33,7 +34,7 @@ def view(
     from isomorph.server.serve import serve
 
     def ready(address: str) -> None:
-        write(f"{address}\nCtrl-C to end", None)
+        write(f"{address}\n{message('REPORT.end_view')}", None)
         if browser:
             webbrowser.open(address)
 

@@ -9,6 +9,7 @@ from isomorph import registry
 from isomorph.core.conversion import AS_IS, WIDTHS, KeepsNodesWide, Route, Step
 from isomorph.core.errors import UsageError
 from isomorph.core.limits import ROUTE_STEPS
+from isomorph.core.messages import message
 from isomorph.core.protocols import Converter
 
 
@@ -151,4 +152,4 @@ def _reachable(source: str, known: Sequence[Converter]) -> str:
         reached |= onward
         frontier += onward
     others = sorted(reached - {source})
-    return f"from {source} there are ways to: {', '.join(others) or 'nowhere'}"
+    return message("CONVERT.ways", framework=source, formats=", ".join(others) or "nowhere")

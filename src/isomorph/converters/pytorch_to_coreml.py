@@ -36,6 +36,20 @@ class PytorchToCoreml:
         "decisions on values: the traced run is what is converted",
     )
 
+    def abilities(self) -> dict[str, object]:
+        """Operators that its own table translates; overloads count as one, as they do there."""
+        require("torch", extra="torch", needed_for=f"converter {self.name!r}")
+        require("coremltools", extra="coreml", needed_for=f"converter {self.name!r}")
+        from coremltools.converters.mil.frontend.torch import ops, torch_op_registry
+
+        del ops  # importing it fills the table
+        table = torch_op_registry._TORCH_OPS_REGISTRY.name_to_func_mapping
+        names = {name.partition(".")[0] for name in table}
+        # A trace sees sizes as numbers.
+        sizes = {f"aten.sym_{word}" for word in ("size", "stride", "numel", "storage_offset")}
+        spelled = {f"aten.{word}" for name in names for word in (name, f"__{name}__")}
+        return {"families": sorted(spelled | sizes)}
+
     def convert(self, order: Order) -> Sequence[str]:
         """Trace, translate, compress the weights, and write a package."""
         torch = require("torch", extra="torch", needed_for=f"converter {self.name!r}")

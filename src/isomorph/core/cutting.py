@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from isomorph.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Noise
 
 K = TypeVar("K", bound=Hashable)
 P = TypeVar("P", bound=Hashable)
@@ -79,6 +82,19 @@ def outputs_only(
         why=why,
         fix=fix,
     )
+
+
+def refuse_noise(noise: Noise | None, runtime: str) -> None:
+    """Only an oracle can be disturbed."""
+    if noise is not None:
+        raise UsageError("NO_NOISE", f"only an oracle can be disturbed, not {runtime}")
+
+
+def require_known(names: Iterable[str], known: Collection[str]) -> None:
+    """Refuse names that no tensor has."""
+    for name in names:
+        if name not in known:
+            raise unknown_tensor(name, known)
 
 
 def require_whole_run(

@@ -36,7 +36,7 @@ INPUT_ORDERS = Limit(
 )
 FOLDED_WEIGHTS = Limit(
     most=48,
-    of="combinations of weights with what follows worked in are tried",
+    of="combinations of a weight and the operators folded into it are tried",
     left_out="further combinations of folded weights",
 )
 BODY_CONSTANTS = Limit(
@@ -71,7 +71,7 @@ CONSTANT_ORDERS = Limit(
 )
 OPTIMIZER_ROUNDS = Limit(
     most=4,
-    of="times further optimizers are switched off that come up meanwhile",
+    of="rounds of switching further optimizers off are made",
     left_out="further combinations of optimizers",
 )
 """Beyond, for all of these: the cause may be named as unknown, or by what merely looks like it."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.model import Constant
@@ -10,35 +13,65 @@ from isomorph.core.model import Constant
 if TYPE_CHECKING:
     import numpy as np
 
+WEIGHTS, IN_ORDER = "weights", "in order"
+"""An option of loading, and its value: nobody will look for weights in another order."""
+
 SMALL = 16
 """Constants of at most this many elements keep their values."""
 
 SMALL_IN_BODY = 1 << 16
 """Of constants in the body of a branch or loop, which no session shows."""
 
+_only_in_order: ContextVar[bool] = ContextVar("only_in_order", default=False)
+
 _BLOCK = 1 << 16
 """Elements mixed at a time: they stay in the cache."""
+
+_LARGE_MATRIX = 1 << 18
+"""Elements of a matrix from which on it is also known with its axes exchanged: to read two such
+weights and to compare them takes longer than to hash one of them twice."""
+
+_TURNED, _ROWS = 1 << 20, 64
+"""Elements whose axes are exchanged at a time, and the rows of those that are copied before."""
 
 
 def constant_of(name: str, array: np.ndarray[Any, Any], *, body: bool = False) -> Constant:
     """The neutral description of one stored value, of the graph itself or of a ``body`` in it.
 
     ``digest`` covers dtype, shape and the bytes in C order. ``value_digest`` covers dtype and
-    the values in whatever order, so it survives any transposition.
+    the values in whatever order, so it survives any transposition. ``turned_digest`` is the
+    ``digest`` of a large matrix with its axes exchanged, as frameworks store the same weight.
+    Where only order was asked for, the second is another name of ``digest``, and the third is
+    empty.
     """
     dtype = _dtype_name(array)
     shape = tuple(int(size) for size in array.shape)
     if array.dtype.kind in "OUST":
         return _constant_of_strings(name, array, shape)
     plain = _bytes_of(array)
+    digest = _digest(dtype, shape, plain)
     return Constant(
         name=name,
         dtype=dtype,
         shape=shape,
-        digest=_digest(dtype, shape, plain),
-        value_digest=_value_digest(dtype, plain),
+        digest=digest,
+        value_digest=digest if _only_in_order.get() else _value_digest(dtype, plain),
+        turned_digest="" if _only_in_order.get() else _turned_digest(dtype, shape, plain),
         values=_values(array) if array.size <= (SMALL_IN_BODY if body else SMALL) else None,
     )
+
+
+@contextmanager
+def only_in_order() -> Iterator[None]:
+    """Within, constants of the same values in another order have other digests.
+
+    Whoever never looks for weights in another order saves a pass over all of them.
+    """
+    token = _only_in_order.set(True)
+    try:
+        yield
+    finally:
+        _only_in_order.reset(token)
 
 
 def has_digest(array: np.ndarray[Any, Any], digest: str) -> bool:
@@ -50,6 +83,25 @@ def has_digest(array: np.ndarray[Any, Any], digest: str) -> bool:
 def _digest(dtype: str, shape: tuple[int, ...], plain: np.ndarray[Any, Any]) -> str:
     digest = hashlib.sha256(f"{dtype}{list(shape)}".encode())
     digest.update(plain.data)
+    return digest.hexdigest()
+
+
+def _turned_digest(dtype: str, shape: tuple[int, ...], plain: np.ndarray[Any, Any]) -> str:
+    """The digest with the axes exchanged; empty unless it is a large matrix."""
+    import numpy as np
+
+    if len(shape) != 2 or min(shape) < 2 or plain.size < _LARGE_MATRIX:
+        return ""
+    matrix = plain.reshape(shape)
+    digest = hashlib.sha256(f"{dtype}{[shape[1], shape[0]]}".encode())
+    width = max(1, _TURNED // shape[0])
+    for start in range(0, shape[1], width):
+        columns = matrix[:, start : start + width]
+        turned = np.empty(columns.shape[::-1], plain.dtype)
+        for row in range(0, shape[0], _ROWS):
+            # Copied first: read across its rows, each number comes from another page.
+            turned[:, row : row + _ROWS] = columns[row : row + _ROWS].copy().T
+        digest.update(turned.data)
     return digest.hexdigest()
 
 

@@ -10,6 +10,7 @@ from isomorph.core.patch import Edit
 
 E = TypeVar("E", bound=Edit)
 Self = TypeVar("Self")
+T = TypeVar("T")
 
 _KIND = "__edit__"
 
@@ -61,6 +62,13 @@ def not_possible(what: str) -> UsageError:
 def unknown_name(what: str, name: str) -> UsageError:
     """The error about an edit of something that the model does not have."""
     return UsageError("PATCH_UNKNOWN_NAME", f"the model has no {what} named {name!r}")
+
+
+def named(known: Mapping[str, T], what: str, name: str) -> T:
+    """What an edit names, which the model must have."""
+    if name not in known:
+        raise unknown_name(what, name)
+    return known[name]
 
 
 @runtime_checkable

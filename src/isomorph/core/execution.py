@@ -50,12 +50,18 @@ class Switch:
     """One optimization or kernel of a runtime, and the settings that disable it.
 
     ``dtype``: the only type that a run which they make right can have been in, where there is one.
+    ``device``: the only kind of device on which they have an effect, where there is one.
     """
 
     name: str
     settings: Mapping[str, str]
     kind: Literal["optimizer", "kernel", "precision"] = "optimizer"
     dtype: str = ""
+    device: str = ""
+
+    def has_effect(self, settings: Mapping[str, str]) -> bool:
+        """Whether the device of these settings has what it disables."""
+        return not self.device or settings.get("device", "").startswith(self.device)
 
 
 def _no_switches(_settings: Mapping[str, str]) -> tuple[Switch, ...]:
@@ -99,6 +105,36 @@ class LosesDevice(Protocol):
 
     def device_lost(self, error: BaseException) -> bool:
         """Whether nothing more can be computed on the device in this process."""
+        ...
+
+
+class StoredProducts(Protocol):
+    """Products with stored matrices, computed elsewhere than on the processor.
+
+    A matrix is moved there when it is first used, in its stored type, and stays.
+    """
+
+    device: str
+    """Where they are computed, in the words of a setting."""
+
+    def product(self, rows: Array, stored: Array, *, absolute: bool) -> Array | None:
+        """``rows @ stored`` in float64; None where the processor has to compute it.
+
+        ``absolute``: the sizes of the stored numbers take their place.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release the matrices."""
+        ...
+
+
+@runtime_checkable
+class MultipliesElsewhere(Protocol):
+    """The ability of an oracle to compute products with stored matrices for any other."""
+
+    def products_on(self, device: str) -> StoredProducts | None:
+        """The products on this device; None for the processor."""
         ...
 
 

@@ -318,7 +318,7 @@ ATTRIBUTE_SCALES = Limit(
 
 TRIED_WEIGHTS = Limit(
     most=1 << 28,
-    of="numbers are read in trials of one weight: six inputs at least",
+    of="numbers are read in trials of one weight, on six inputs at least",
     left_out="further inputs that may show a difference of a weight",
 )
 """Weights of the model times trials. Beyond: the input that shows a difference may be missed."""

@@ -38,10 +38,11 @@ class Constant:
     """A weight or other stored value. Equal digests mean equal dtype, shape and bytes.
 
     ``value_digest`` is of the sorted values alone, so it survives a transposition or reshape.
-    ``values`` holds the numbers themselves, and only for small constants (at most 16 elements).
-    ``file_offset`` is where its bytes begin in the model's file, if they lie there in C order and
-    as NumPy reads them. Whoever reads them compares the digest. Constants are equal wherever
-    their bytes lie.
+    ``turned_digest`` is what ``digest`` would be with its axes exchanged; empty unless it is a
+    large matrix. ``values`` holds the numbers themselves, and only for small constants (at most
+    16 elements). ``file_offset`` is where its bytes begin in the model's file, if they lie there
+    in C order and as NumPy reads them. Whoever reads them compares the digest. Constants are
+    equal wherever their bytes lie.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Constant:
     digest: str
     value_digest: str
     values: tuple[float | int | bool | str, ...] | None = None
+    turned_digest: str = ""
     file_offset: int | None = field(default=None, compare=False)
 
 

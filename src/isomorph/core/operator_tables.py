@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Node
+    from isomorph.core.onnx_nodes import OnnxNodes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +29,8 @@ class OperatorTables:
     stored integers, with the places of both. ``padded_channels`` is the beginning of names of
     operators whose weights are filled up with zeros to whole blocks of channels. ``custom``
     describes an operator that belongs to no standard, and is None for every other.
+    ``in_onnx`` writes a node in ONNX's operators, and is False where it cannot; ``takes_onnx``
+    where nodes of a model are added in ONNX's own operators.
     """
 
     own_options: bool = False
@@ -41,6 +48,8 @@ class OperatorTables:
     run_time_quantizers: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     padded_channels: str | None = None
     custom: Callable[[str], str | None] = lambda _: None
+    in_onnx: Callable[[Node, OnnxNodes], bool] = lambda _node, _into: False
+    takes_onnx: bool = False
 
 
 NO_TABLES = OperatorTables()

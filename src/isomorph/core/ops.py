@@ -22,6 +22,13 @@ RESHAPES = frozenset({"Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze"})
 KEEPS_NUMBERS = RESHAPES | {"Transpose", "Cast", "DequantizeLinear"}
 """Operators that keep each stored element, at another position or in another type."""
 
+GATES = {
+    kind + word: count
+    for kind, count in {"LSTM": 4, "GRU": 3, "RNN": 1}.items()
+    for word in ("", "Sequence", "Cell")
+}
+"""Recurrent operators, each with the blocks of rows that its weights have."""
+
 FUSED = "fused_activation_function"
 """The option of a node that has an activation built in."""
 BUILT_IN = {"RELU": "Relu", "RELU6": "Clip", "RELU_N1_TO_1": "Clip", "TANH": "Tanh"}

@@ -32,7 +32,10 @@ class OpenReason(StrEnum):
     TOO_WIDE = "its bound exceeds the type, and no input was found that does"
     UNBOUNDED = "its operator has no bound on these intervals"
     NO_TRANSFORMER = "its operator has no interval arithmetic"
+    MAY_BE_NAN = "its operator may give NaN on these intervals"
+    MEASURED_NAN = "it is NaN on an input that was tried"
     BEHIND_OPEN = "it follows from a tensor without bounds"
+    BEHIND_OVERFLOW = "it fits the type, unless a tensor that it follows from does not"
     UNKNOWN_SHAPE = "its shape may depend on the data"
 
 

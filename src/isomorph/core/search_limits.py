@@ -96,3 +96,7 @@ TRAIL_STEPS = Limit(
     left_out="what its numbers grew from, farther back",
 )
 """Beyond: the numbers may have grown before the first node of the list."""
+
+MOST_PAIRINGS = 24
+"""Ways to pair inputs of other names that are tried, which are those of four inputs. Beyond: none
+is tried, and the user is asked to state the pairs."""

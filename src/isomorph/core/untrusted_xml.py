@@ -37,6 +37,11 @@ class Element:
         """The children of this name."""
         return (child for child in self.children if child.tag == tag)
 
+    def inside(self, tag: str, each: str) -> list[Element]:
+        """The elements of one name in the first child of another; none where there is no such."""
+        held = self.first(tag)
+        return [] if held is None else list(held.each(each))
+
     def copied(self) -> Element:
         """A copy that may be changed."""
         children = [child.copied() for child in self.children]

@@ -18,6 +18,7 @@ from isomorph.checking.verdict import Outcome
 from isomorph.core.coverage import InputKind
 from isomorph.core.decoding import Decoding, Start
 from isomorph.core.errors import FATAL, RuntimeFailedError
+from isomorph.core.messages import message
 from isomorph.decoding.beginning import Given, first_state, given_arrays, usual_start
 from isomorph.decoding.bindings import bound_names, labeled
 from isomorph.decoding.caches import refuse_unknown_names
@@ -211,5 +212,7 @@ class _DecodingPlan:
 def _origin(run: StepRun) -> str:
     tokens = f"{run.state.length} token{'s' if run.state.length > 1 else ''}"
     if run.number == 0:
-        return f"prompt: {tokens} at position {run.state.cached}"
-    return f"decoding step {run.number}: {tokens}, {run.state.cached} positions cached"
+        return message("DECODING.prompt_input", tokens=tokens, position=run.state.cached)
+    return message(
+        "DECODING.step_input", number=run.number, tokens=tokens, positions=run.state.cached
+    )

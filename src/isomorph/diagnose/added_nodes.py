@@ -33,6 +33,8 @@ _LONGEST = 6
 def added_nodes(context: FaultContext) -> Diagnosis | None:
     """The diagnosis for nodes that change a tensor which the reference uses as it is."""
     if not context.counterparts:
+        if context.node.op in _PASSING_ON:
+            return None  # another type or shape is a cause of its own
         names = [name for name in context.node.inputs if name]
         found = next((name for name in names if _is_right(context, name)), None)
         return None if found is None else _diagnosis(context, found, [context.node])

@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from isomorph.core.messages import message
+from isomorph.core.messages.phrases import named_node
 from isomorph.core.report import Fact
+from isomorph.core.stated_numbers import LAYER_NODES
 from isomorph.diagnose.build_context import fault_contexts
 from isomorph.diagnose.diagnose import with_cause
 from isomorph.diagnose.subgraph_faults import subgraph_findings
@@ -55,4 +58,13 @@ def _narrowed(finding: Finding, graph: Graph) -> Finding:
     if member is None:
         return finding
     tensors = tuple(dict.fromkeys((*filter(None, member.outputs), *finding.tensors)))
-    return replace(finding, node=member.name, tensors=tensors[: max(len(finding.tensors), 1)])
+    found = replace(finding, node=member.name, tensors=tensors[: max(len(finding.tensors), 1)])
+    if finding.statement is None or len(finding.nodes) <= LAYER_NODES:
+        return found
+    # A layer that was written out node by node has as many nodes as nobody looks through.
+    place = message(
+        "GUILTY_NODE.member", place=named_node(member.op, member.name), count=len(finding.nodes),
+        node=finding.node,
+    )  # fmt: skip
+    statement = replace(finding.statement, place=place)
+    return replace(found, statement=statement, summary=statement.text)

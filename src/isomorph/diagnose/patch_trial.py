@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.errors import IsomorphError
-from isomorph.core.patch import RemoveNode, SetConstant, SetQuantization
+from isomorph.core.patch import AddNode, RemoveNode, SetConstant, SetQuantization
 from isomorph.match.dequantized_graph import GRID_OF_RESULT, implicit_grids, result_grids
 from isomorph.match.tensor_capture import TensorCapture
 from isomorph.oracle.dtypes import numeric
@@ -114,8 +114,30 @@ class PatchTrial:
         outputs = {name for node in nodes for name in node.outputs if name}
         after = topology.below(outputs) | outputs
         read = [name for node in nodes for name in topology.sources(node)]
+        gone = self._left_out(patch)
         return {
             name: values[name]
             for name in (*read, *patch.reads)
-            if name in values and name not in after
+            if name in values and name not in after and name not in gone
         }
+
+    def _left_out(self, patch: Patch) -> set[str]:
+        """Tensors that only replaced nodes read: these and their makers are left out."""
+        added = {name: edit for edit in patch.edits if isinstance(edit, AddNode)
+                 for name in edit.outputs}  # fmt: skip
+        if not added:
+            return set()
+        topology = self._capture.topology
+        waiting = [spec.name for spec in self._capture.graph.outputs]
+        read: set[str] = set()
+        while waiting:
+            name = waiting.pop()
+            if name in read:
+                continue
+            read.add(name)
+            maker = added.get(name) or topology.maker.get(name)
+            if isinstance(maker, AddNode):
+                waiting += maker.inputs
+            elif maker is not None:
+                waiting += topology.reads(maker)
+        return set(topology.maker) - read

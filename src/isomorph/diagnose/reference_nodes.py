@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isomorph.core.messages import message
+from isomorph.core.onnx_nodes import OnnxNodes
 from isomorph.core.patch import AddConstant, AddNode, Edit, Patch
 from isomorph.core.repair_limits import ORIGINAL_NODES
 from isomorph.core.stated_numbers import WHOLE_MODEL_NODES
 from isomorph.diagnose.parameters import dtype_of, unused_name
 from isomorph.match.topology import Topology
 from isomorph.measure.precision import quantized
+from isomorph.registry import operator_tables
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
@@ -24,9 +27,13 @@ if TYPE_CHECKING:
 def original_nodes(context: FaultContext) -> Iterator[Patch]:
     """One patch that lets the reference's nodes make the wrong tensor, where they can be copied.
 
-    Between models of one framework only. A quantized candidate would lose what it is made for.
+    Between models of one framework, or into ONNX from a framework that spells its operators in
+    ONNX's. A quantized candidate would lose what it is made for.
     """
-    if not context.same_framework or not context.counterparts or quantized(context.candidate):
+    into_onnx = operator_tables(context.candidate.framework).takes_onnx
+    if not (context.same_framework or into_onnx):
+        return
+    if not context.counterparts or quantized(context.candidate):
         return
     found = _Copy(context).edits()
     if found is None:
@@ -64,7 +71,8 @@ class _Copy:
         if len(order) > WHOLE_MODEL_NODES and len(order) >= total:
             return None  # that would be the reference itself
         self.made[target] = self.context.tensor
-        return [*self.constants.values(), *(self._copied(node) for node in order)]
+        copied = self._copied(order)
+        return None if copied is None else [*self.constants.values(), *copied]
 
     def _is_right(self, name: str) -> bool:
         value = self.context.value(self.context.reference, name)
@@ -158,7 +166,22 @@ class _Copy:
         ]
         return name if name in equal_constants else next(iter(equal_constants), None)
 
-    def _copied(self, node: Node) -> AddNode:
+    def _copied(self, nodes: Sequence[Node]) -> list[Edit] | None:
+        """The nodes in the candidate's operators; None where one of them cannot be spelled."""
+        if self.context.same_framework:
+            return [self._same(node) for node in nodes]
+        kind = dtype_of(self.context, self.context.tensor)
+        if kind is None or kind.kind != "f":
+            return None
+        into = OnnxNodes(self.made, self._shape, partial(unused_name, self.context), kind)
+        spell = operator_tables(self.context.reference.framework).in_onnx
+        return into.edits if all(spell(node, into.of(node.name)) for node in nodes) else None
+
+    def _shape(self, name: str) -> tuple[int, ...] | None:
+        value = self.context.value(self.context.reference, name)
+        return None if value is None else value.shape
+
+    def _same(self, node: Node) -> AddNode:
         return AddNode(
             name=unused_name(self.context, f"{node.name}_original"),
             op=node.native_op,

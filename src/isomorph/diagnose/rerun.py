@@ -45,6 +45,7 @@ class Reruns:
         """The experiments that causes can run at one fault."""
         environment = self._evaluated.runtime().environment
         runtime = registry.runtime(environment.runtime)
+        switches = runtime.switches if isinstance(runtime, HasSwitches) else ()
         return Execution(
             environment=environment,
             plain=runtime.plain,
@@ -53,7 +54,7 @@ class Reruns:
             alone=lambda name, settings: self._alone(nodes, tensor, matcher, name, settings),
             single=self.single,
             imitated=lambda change: self._imitated(nodes, tensor, matcher, change),
-            switches=runtime.switches if isinstance(runtime, HasSwitches) else (),
+            switches=tuple(each for each in switches if each.has_effect(environment.settings)),
             others=self._others(environment.runtime),
         )
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from isomorph.core.diff_limits import DIFF_VALUES
 from isomorph.core.escaping import counted
+from isomorph.core.messages import message
 from isomorph.core.model_diff import ChangeKind, NodeChange
 from isomorph.diagnose.constant_diff import ROUNDING, difference
 from isomorph.diffing.attribute_changes import ABSENT
@@ -122,8 +123,19 @@ class ConstantChanges:
                 shown[side] = ABSENT if stored is None else _described(stored)
                 if stored is not None:
                     yield NodeChange(
-                        kind=ChangeKind.CONSTANT, name=name, reference=shown[0], candidate=shown[1]
+                        kind=ChangeKind.CONSTANT,
+                        name=name,
+                        reference=shown[0],
+                        candidate=shown[1],
+                        detail=self._zeros(side, name),
                     )
+
+    def _zeros(self, side: int, name: str) -> str:
+        """That a constant which only one side has holds nothing but zeros, as unused biases do."""
+        numbers = self._numbers(side, name)
+        if numbers is None or numbers.dtype.kind not in "fiu" or np.any(numbers):
+            return ""
+        return message("DIFF.zeros")
 
     def _change(self, one: str, other: str, *, ordered: bool) -> NodeChange | None:
         """How two constants differ; ``ordered``: another order of the same elements differs."""
@@ -134,7 +146,7 @@ class ConstantChanges:
                 return None
             return NodeChange(
                 kind=ChangeKind.CONSTANT, name=_names(one, other), reference="computed",
-                candidate="computed in another way",
+                candidate=message("DIFF.computed"),
             )  # fmt: skip
         if left.digest == right.digest:
             return None
@@ -151,7 +163,7 @@ class ConstantChanges:
         elif self._rounded_alike(one, other):
             if not self._one_framework:
                 return None
-            detail = f"the same up to rounding; {self._compared(one, other)}"
+            detail = message("DIFF.same_rounding", compared=self._compared(one, other))
         elif left.values is not None and right.values is not None:
             detail = self._short_difference(one, other)
             if detail:
@@ -202,7 +214,7 @@ class ConstantChanges:
         Unless they have to be in the same places, any order of the axes is one in which a
         framework may store them.
         """
-        text = "the same elements in another order"
+        text = message("DIFF.other_order")
         expected, actual = self._numbers(0, one), self._numbers(1, other)
         if expected is None or actual is None or expected.size != actual.size:
             if in_place:
@@ -262,10 +274,13 @@ def difference_of_values(expected: Array, actual: Array) -> str:
         count = int(np.count_nonzero(~(apart == 0)))
         if best is None or count < best[0]:
             size = float(np.max(np.abs(placed), initial=0.0))
-            text = (
-                f"{count:,} of {counted(actual.size, 'element')} "
-                f"{'differs' if count == 1 else 'differ'}, the largest by "
-                f"{float(np.nanmax(apart, initial=0.0)):.3g} (largest element {size:.3g})"
+            text = message(
+                "DIFF.elements_differ",
+                count=count,
+                elements=counted(actual.size, "element"),
+                differ="differs" if count == 1 else "differ",
+                largest=float(np.nanmax(apart, initial=0.0)),
+                size=size,
             )
             best = count, text
     return best[1] if best is not None else ""
@@ -278,11 +293,14 @@ def difference_of_reals(expected: Array, actual: Array, step: float) -> str:
         placed = np.asarray(moved.array(expected), np.float64)
         fewest = min(fewest, int(np.count_nonzero(~(np.abs(placed - actual) <= step))))
     if not fewest:
-        return "quantized; all elements are within one step"
+        return message("DIFF.within_step")
     apart = "is" if fewest == 1 else "are"
-    return (
-        f"quantized; {fewest:,} of {counted(actual.size, 'element')} {apart} "
-        f"more than one step ({step:.3g}) apart"
+    return message(
+        "DIFF.beyond_step",
+        count=fewest,
+        elements=counted(actual.size, "element"),
+        are=apart,
+        step=step,
     )
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.escaping import counted
+from isomorph.core.messages import message
 from isomorph.core.model_diff import ChangeKind, NodeChange
 from isomorph.core.ops import BUILT_IN, KEEPS_NUMBERS
 from isomorph.diagnose.constant_diff import difference
@@ -180,13 +181,18 @@ def _change(
     found = difference(actual, expected)
     order = found.reordered or found.cause == "layout"
     largest = float(np.max(np.abs(expected - actual)))
-    how = found.text if order else f"the largest difference is {largest:.3g}"
+    how = found.text if order else message("DIFF.largest", largest=largest)
     return NodeChange(
         kind=ChangeKind.CONSTANT,
         name=name,
         reference=f"{float(expected[place]):.6g}",
         candidate=f"{float(actual[place]):.6g}",
-        detail=f"{how}; {np.count_nonzero(beyond):,} of {counted(actual.size, 'element')} are not "
-        f"those of {', '.join(names)}{' folded together' if len(names) > 1 else ''}, the first at "
-        f"{[int(each) for each in place]}",
+        detail=message(
+            "DIFF.not_those_folded" if len(names) > 1 else "DIFF.not_those_of",
+            how=how,
+            count=np.count_nonzero(beyond),
+            elements=counted(actual.size, "element"),
+            names=", ".join(names),
+            place=[int(each) for each in place],
+        ),
     )

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from isomorph.core.errors import IsomorphError
+from isomorph.core.messages import message
 from isomorph.core.model_diff import ChangeKind, NodeChange
 from isomorph.core.ops import FUSED
 from isomorph.diffing.attribute_changes import attribute_changes
@@ -230,6 +231,11 @@ def _weight_change(found: ConstantDifference) -> NodeChange:
         name=found.weight.name,
         reference="" if expected is None else f"{expected:.6g}",
         candidate="" if actual is None else f"{actual:.6g}",
-        detail=f"{count:,} of {found.beyond.size:,} elements are not those of "
-        f"{', '.join(found.reference) or 'the reference'}, the first at {list(place)}",
+        detail=message(
+            "DIFF.not_those",
+            count=count,
+            size=found.beyond.size,
+            names=", ".join(found.reference) or message("DIFF.the_reference"),
+            place=list(place),
+        ),
     )

@@ -15,6 +15,7 @@ from isomorph.checking.check_single import check_alone
 from isomorph.checking.config import CheckConfig
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.extraction import Extraction, ScriptFacts
+from isomorph.core.messages import message
 from isomorph.core.subgraph import Piece
 from isomorph.extraction.fault_sites import Place, Request, places
 from isomorph.extraction.run_script import why_not
@@ -211,7 +212,7 @@ def _tried(
 def _facts(request: Request, make: Callable[[], ScriptFacts]) -> ScriptFacts | str:
     """What a script needs, or why it cannot do without isomorph."""
     if request.ops:
-        return "it would need the modules of the custom operators"
+        return message("EXTRACT.needs_modules")
     try:
         return make()
     except NoScriptError as error:

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from isomorph.core.messages import message
+
 SECONDS = 300.0
 """Of wall time, for frameworks that are imported on a busy machine and run one node."""
 
@@ -25,10 +27,10 @@ def why_not(script: Path) -> str:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return f"it did not end in {SECONDS:g} s"
+        return message("EXTRACT.late", seconds=SECONDS)
     if done.returncode == 0:
         return ""
     text = done.stderr.decode("utf-8", "replace").strip().splitlines()
     if done.returncode == 1 and not any(line.startswith("Traceback") for line in text):
-        return "run plainly, the models do not differ by more than is explained"
-    return text[-1] if text else f"it ended with code {done.returncode}"
+        return message("EXTRACT.agree")
+    return text[-1] if text else message("EXTRACT.ended", code=done.returncode)

@@ -17,13 +17,17 @@ if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
 
-# For each operator, where its stored integers, their scale and their zero point stand.
+# For each operator, where its stored integers, their scale and their zero point stand; -1 where the
+# scale is no input of it.
 STORED = {
     "DequantizeLinear": ((0, 1, 2),),
     "QLinearConv": ((3, 4, 5),),
     "QLinearMatMul": ((3, 4, 5),),
     "DynamicQuantizeMatMul": ((1, 2, 3),),
     "MatMulIntegerToFloat": ((1, 3, 5),),
+    "MatMulInteger": ((1, -1, 3),),
+    "ConvInteger": ((1, -1, 3),),
+    "QGemm": ((3, 4, 5),),
     "DynamicQuantizeLSTM": ((1, 8, 9), (2, 10, 11)),
 }
 
@@ -31,9 +35,8 @@ STORED = {
 def fitted_scales(context: FaultContext, node: Node) -> Iterator[tuple[str, Array, str]]:
     """Scales by least squares: the constant's name, its values, and the reference's weight."""
     for places in STORED.get(node.op, ()):
-        names = [node.input(place) for place in places]
-        arrays = [stored_constant(context, name) for name in names]
-        whole, scale, zero = arrays
+        names = _read(node, places)
+        whole, scale, zero = (stored_constant(context, name) for name in names)
         if whole is None or scale is None or not whole.size:
             continue
         for name in node_constants.floats(context.reference, context.counterparts):
@@ -45,6 +48,44 @@ def fitted_scales(context: FaultContext, node: Node) -> Iterator[tuple[str, Arra
                     value = fitted_scale(whole, zero, moved.array(right), axis)
                     if value is not None and value.size == scale.size:
                         yield names[1], value.reshape(scale.shape), name
+
+
+def _read(node: Node, places: tuple[int, ...]) -> list[str]:
+    return [node.input(place) if place >= 0 else "" for place in places]
+
+
+def other_grid(context: FaultContext, right: Array) -> Iterator[tuple[str, Array]]:
+    """A scale or a zero point under which the stored integers are the right real values.
+
+    ``right`` are those of ``context.tensor``, in its arrangement. Where the integers themselves are
+    wrong, neither gives them back.
+    """
+    stated = next((e for e in context.candidate.quantization if e.tensor == context.tensor), None)
+    for node in context.nodes:
+        for places in STORED.get(node.op, ()):
+            names = _read(node, places)
+            whole, scale, zero = (stored_constant(context, name) for name in names)
+            if names[0] != context.tensor or whole is None or whole.shape != right.shape:
+                continue
+            if scale is not None:
+                for axis in _axes(scale, whole):
+                    value = fitted_scale(whole, zero, right, axis)
+                    if value is not None and value.size == scale.size:
+                        yield names[1], value.reshape(scale.shape)
+            step = scale if scale is not None or stated is None else np.asarray(stated.scale)
+            if zero is not None and zero.size == 1 and step is not None and step.size == 1:
+                moved = _fitted_zero(whole, float(step.reshape(-1)[0]), right)
+                if moved is not None and moved != int(zero.reshape(-1)[0]):
+                    yield names[2], np.full(zero.shape, moved, np.float64)
+
+
+def _fitted_zero(whole: Array, step: float, right: Array) -> int | None:
+    """The zero point that gives the weight back with this scale; None where none does."""
+    steps = whole.astype(np.float64)
+    zero = round(float(np.median(steps - right / step)))
+    residue, size = right - (steps - zero) * step, float(np.sqrt(np.mean(np.square(right))))
+    within = float(np.sqrt(np.mean(np.square(residue)))) <= QUANTIZED_RESIDUE * size
+    return zero if within else None
 
 
 def _axes(scale: Array, whole: Array) -> list[int | None]:

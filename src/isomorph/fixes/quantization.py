@@ -13,8 +13,10 @@ from isomorph.core.report import Fact
 from isomorph.diagnose.node_constants import stored_constant
 from isomorph.diagnose.parameters import unused_name
 from isomorph.fixes._bias_scale import same_scale, stated_by_the_others, stated_scale
+from isomorph.fixes._integer_biases import integer_biases
 from isomorph.fixes._neighbors import neighbors
 from isomorph.fixes._numbers import apart
+from isomorph.fixes._packed_scales import packed_scales
 from isomorph.fixes._read_grids import shifted_zeros, writer_grids
 from isomorph.fixes._tensor_grids import on_other_grids
 from isomorph.fixes._ties import halves
@@ -45,6 +47,8 @@ class Quantization:
         """What the model itself states first; then by what is lost, as several may do."""
         if finding.fact(Fact.REFERENCE_TIES) is not None:
             yield from halves(context, finding.fact(Fact.REFERENCE_TIES))
+        yield from packed_scales(context)
+        yield from integer_biases(context)
         yield from _by_what_is_lost(context, on_other_grids(context))
         if implicit_grids(context.candidate):
             return

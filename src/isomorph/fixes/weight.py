@@ -14,6 +14,7 @@ from isomorph.core.patch import (
     Edit,
     InsertBehind,
     Patch,
+    SetConstant,
     SetInput,
     SetQuantization,
 )
@@ -27,6 +28,7 @@ from isomorph.diagnose.requantize import requantized
 from isomorph.diagnose.subgraph_weights import inside_bodies
 from isomorph.fixes._grids import reals, stored_on_grids
 from isomorph.fixes._neighbors import neighbors
+from isomorph.fixes._weight_scales import other_grid
 from isomorph.localize.weight_findings import CODE
 from isomorph.match.dequantized_graph import implicit_grids
 from isomorph.match.value_match import rearrangements, weight_arrangements
@@ -49,6 +51,7 @@ class Weight:
     def propose(self, finding: Finding, context: FaultContext) -> Iterator[Patch]:
         """The constant that the evidence names first; then the others; then reordering."""
         if finding.code == CODE:
+            yield from _on_another_grid(context)
             yield _set(
                 context,
                 [(context.tensor, context.right)],
@@ -74,6 +77,16 @@ class Weight:
         yield from _biases(context)
         for values, words in recurrent(context):
             yield _set(context, values, words)
+
+
+def _on_another_grid(context: FaultContext) -> Iterator[Patch]:
+    """A wrong scale or zero point, under which the stored integers are right, set right itself."""
+    right = context.value(context.candidate, context.tensor)
+    for name, value in other_grid(context, right) if right is not None else ():
+        yield Patch(
+            summary=message("PATCH.grid_of_integers", name=name, weight=context.tensor),
+            edits=(SetConstant(tensor=name, value=value),),
+        )
 
 
 def _set(context: FaultContext, values: Sequence[tuple[str, Array]], source: str) -> Patch:

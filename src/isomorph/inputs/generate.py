@@ -6,18 +6,23 @@ keep some elements, lengths stay within the sequence.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.core.errors import UsageError
+from isomorph.core.errors import RuntimeFailedError, UsageError
 from isomorph.core.model import Graph, Node, TensorSpec
+from isomorph.core.system_memory import total_memory
 from isomorph.inputs.masks import TRANSPARENT, hidden_by, longest
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
+_GIB = 1 << 30
+_DRAWN_BYTES = 8
+"""What an element takes while it is drawn, whatever its type."""
 DEFAULT_BATCH = 2
 DEFAULT_SIZE = 16
 SAMPLES = ("normal", "uniform")
@@ -50,6 +55,7 @@ def generate(
                 fix="give the inputs: --inputs FILE.npz",
             )
         shapes.append(concrete_shape(spec, known, (other_shapes or {}).get(spec.name)))
+    _refuse_beyond_memory(graph, shapes)
     # Where an input holds lengths, they are those of the axis after the batch.
     sequence = max((shape[1] for shape in shapes if len(shape) > 1), default=DEFAULT_SIZE)
     feeds = {}
@@ -57,6 +63,22 @@ def generate(
         random = np.random.default_rng([seed, (*SAMPLES, *DECIDING).index(sample), position])
         feeds[spec.name] = _draw(graph, spec, shape, sample, random, sequence=sequence)
     return feeds
+
+
+def _refuse_beyond_memory(graph: Graph, shapes: Sequence[tuple[int, ...]]) -> None:
+    """Raise an error for sizes that this machine's memory cannot hold once."""
+    sizes = [math.prod(shape) * _DRAWN_BYTES for shape in shapes]
+    most = total_memory()
+    if sum(sizes) <= most:
+        return
+    place = sizes.index(max(sizes))
+    raise RuntimeFailedError(
+        "OUT_OF_MEMORY",
+        "inputs of these sizes do not fit into memory",
+        where=f"{graph.inputs[place].name!r} {list(shapes[place])}",
+        why=f"they take {sum(sizes) / _GIB:,.0f} GiB, and this machine has {most / _GIB:,.0f} GiB",
+        fix="bind the dynamic axes to smaller sizes with --dim, or give the inputs: --inputs FILE",
+    )
 
 
 def _refuse_unknown(

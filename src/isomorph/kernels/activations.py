@@ -8,6 +8,7 @@ import numpy as np
 
 from isomorph.kernels.elementwise import beside_zero
 from isomorph.kernels.erf import erf
+from isomorph.kernels.large_elements import elementwise
 from isomorph.kernels.registry import kernel
 from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
@@ -16,7 +17,11 @@ from isomorph.oracle.noise import Array
 def sigmoid(x: Array) -> Array:
     """1 / (1 + exp(−x)), without overflow on either side."""
     with np.errstate(over="ignore"):
-        return np.asarray(0.5 * (1.0 + np.tanh(0.5 * x)), dtype=x.dtype)
+        return np.asarray(elementwise(_logistic, x), dtype=x.dtype)
+
+
+def _logistic(x: Array) -> Array:
+    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * x)))
 
 
 def softplus(x: Array) -> Array:
@@ -35,7 +40,7 @@ def gelu(x: Array, *, tanh: bool) -> Array:
 @kernel("Relu")
 def relu(call: Call, x: Array) -> Array:
     """The positive part; NaN stays."""
-    return np.maximum(x, np.zeros((), x.dtype))
+    return elementwise(np.maximum, x, np.zeros((), x.dtype))
 
 
 @kernel("Sigmoid")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from isomorph.kernels.erf import erf
+from isomorph.kernels.large_elements import elementwise
 from isomorph.kernels.registry import kernel
 from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
@@ -75,7 +76,7 @@ _EXACT_AT_ZERO = frozenset(
 def unary(call: Call, x: Array) -> Array:
     """One function of one tensor."""
     function, size = _UNARY[call.op]
-    y = np.asarray(function(x), dtype=x.dtype)
+    y = np.asarray(elementwise(function, x), dtype=x.dtype)
     if size is None or not call.noise.active:
         return y
     wide = size(x, y)
@@ -94,7 +95,7 @@ def beside_zero(x: Array, size: Array | float) -> Array:
 def ring(call: Call, a: Array, b: Array) -> Array:
     """Sum, difference or product: rounded once."""
     a, b = _placed(call, a, b)
-    return call.noise.added(np.asarray(_RING[call.op](a, b)), a, b)
+    return call.noise.added(elementwise(_RING[call.op], a, b), a, b)
 
 
 _RING: dict[str, Callable[[Array, Array], Array]] = {
@@ -110,7 +111,7 @@ def divide(call: Call, a: Array, b: Array) -> Array:
     a, b = _placed(call, a, b)
     if a.dtype.kind in "iu":
         return truncated_quotient(a, b)
-    return call.noise.rounded(np.asarray(np.divide(a, b)))
+    return call.noise.rounded(elementwise(np.divide, a, b))
 
 
 def truncated_quotient(a: Array, b: Array) -> Array:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from isomorph.kernels.large_elements import elementwise
 from isomorph.kernels.reductions import mean, total
 from isomorph.kernels.registry import kernel
 from isomorph.oracle.call import Call
@@ -72,12 +73,24 @@ def _inference(  # noqa: PLR0917
     factor = noise.rounded(factor, 2.0 * np.abs(factor))
     # Runtimes fold the mean into the shift, so x·factor and mean·factor are both rounded.
     offset = np.asarray(bias - mu * factor, dtype=x.dtype)
-    y = x * along(x, factor)
-    y += along(x, offset)
+    y = elementwise(_affine, x, along(x, factor), along(x, offset))
     if not noise.active:
         return y
-    size = np.abs(x) * along(x, np.abs(factor)) + along(x, np.abs(bias) + np.abs(mu * factor))
-    return noise.rounded(y, size)
+    beside = along(x, np.abs(factor)), along(x, np.abs(bias) + np.abs(mu * factor))
+    return noise.rounded(y, elementwise(_affine_size, x, *beside))
+
+
+def _affine(x: Array, factor: Array, offset: Array) -> Array:
+    y: Array = x * factor
+    y += offset
+    return y
+
+
+def _affine_size(x: Array, factor: Array, offset: Array) -> Array:
+    size: Array = np.abs(x)
+    size *= factor
+    size += offset
+    return size
 
 
 @kernel("InstanceNormalization")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from isomorph.kernels.kept_elements import same_border
+from isomorph.kernels.large_elements import copied
 from isomorph.oracle.noise import Array
 
 
@@ -81,7 +82,7 @@ def padded(x: Array, place: Windows, value: float = 0.0) -> Array:
     shape = [size + sum(width) for size, width in zip(x.shape, widths, strict=True)]
     y = np.full(shape, value, x.dtype) if value else np.zeros(shape, x.dtype)
     inner = tuple(slice(w[0], w[0] + s) for w, s in zip(widths, x.shape, strict=True))
-    y[inner] = x
+    copied(x, y[inner])
     return y
 
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 Reported = Mapping[str, Any]
 
+_OF_PYTHON = ("operator", "math")
+"""What Python computes of sizes while a program is followed: no converter has a rule for it."""
 _TABLE = Path(__file__).with_name("approximated.json")
 
 
@@ -159,6 +161,8 @@ def lacks(reported: Reported, op: str) -> bool:
     PyTorch put that in its place before anything else.
     """
     family = _family(op)
+    if family.partition(".")[0] in _OF_PYTHON:
+        return False
     in_place = family.endswith("_") and not family.endswith("__")
     if "operators" in reported and not in_place:
         return _bare(op) not in reported["operators"]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.core.messages import message
 from isomorph.core.report import FindingEffect
 
 if TYPE_CHECKING:
@@ -67,10 +68,13 @@ def with_likely_nodes(findings: Iterable[Finding], models: Sequence[Model]) -> l
     if not 0 < len(nodes) <= _MOST_NAMED:
         return found
     names = ", ".join(f"{node.name!r} ({node.op})" for node in nodes)
-    hint = f"; attributes or constants differ from the reference's at: {names}"
     evidence = {"unlike": [node.name for node in nodes]}
     return [
-        replace(each, summary=each.summary + hint, evidence={**each.evidence, **evidence})
+        replace(
+            each,
+            summary=message("BELOW_ROUNDING.unlike", text=each.summary, names=names),
+            evidence={**each.evidence, **evidence},
+        )
         if each.effect == FindingEffect.BELOW_ROUNDING
         else each
         for each in found

@@ -19,11 +19,8 @@ import numpy as np
 from isomorph.core.coverage import InputKind
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import ATTRIBUTE_SCALES, SHOWN_INPUTS
-from isomorph.core.stated_numbers import (
-    CLAMPED_IN_FLOAT16,
-    CONFIRMING_INPUTS,
-    UNDERFLOW_CLAMPED,
-)
+from isomorph.core.messages import message
+from isomorph.core.stated_numbers import CONFIRMING_INPUTS
 from isomorph.localize.input_search import Trial, other_inputs, scales_to
 from isomorph.localize.output_effect import (
     Effect,
@@ -32,6 +29,7 @@ from isomorph.localize.output_effect import (
     nearer,
     numeric,
 )
+from isomorph.localize.rounded_attributes import is_rounded, is_stored_rounded
 from isomorph.match.attributes import AttributeDifference, apart_in_lists, numbers_of
 from isomorph.match.quantizers import quantization_by_tensor
 from isomorph.match.rounded_weights import narrowed
@@ -40,7 +38,6 @@ from isomorph.measure.budget_check import judge
 from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.measure.noise_draws import flattened
 from isomorph.measure.precision import QUANTIZED_OPS, lower_precision, quantized
-from isomorph.oracle.noise import least_rounding, unit_roundoff
 from isomorph.sessions.dequantized_session import real_values
 
 if TYPE_CHECKING:
@@ -82,10 +79,12 @@ class AttributeExperiment:
         if difference.node.op in QUANTIZED_OPS:
             return True
         expected, actual = difference.expected, difference.actual
-        if not (isinstance(expected, float) and isinstance(actual, float)):
-            return False
         types = [dtype for dtype in _NARROW if dtype in self._lower]
-        return any(_is_rounded(expected, actual, dtype) for dtype in types)
+        if isinstance(expected, float) and isinstance(actual, float):
+            return any(is_rounded(expected, actual, dtype) for dtype in types)
+        if isinstance(expected, Mapping) and isinstance(actual, Mapping):
+            return actual.get("dtype") in types and is_stored_rounded(expected, actual)
+        return False
 
     def effect(self) -> AttributeEffect:
         """Return the first attribute that an input shows."""
@@ -289,7 +288,7 @@ class AttributeExperiment:
                     chosen = random.random(value.shape) < 0.5
                     drawn = np.where(chosen, random.choice(inner, value.shape), drawn)
                     feeds[name] = drawn.astype(value.dtype)
-                recipe = f"inputs between the numbers of {each.name!r}, draw {place + 1}"
+                recipe = message("INPUT.between_numbers", name=each.name, draw=place + 1)
                 yield Trial(recipe=recipe, feeds=feeds, kind=InputKind.GENERATED)
 
     @cached_property
@@ -367,19 +366,6 @@ class AttributeExperiment:
         put = {name: results[each] for name, each in zip(places, made, strict=True)}
         names = list(dict.fromkeys(spec.name for spec in model.model.graph.outputs))
         return numeric(flattened(model.oracle().run({**model.feeds, **put}, names)))
-
-
-def _is_rounded(expected: float, actual: float, dtype: str) -> bool:
-    """Whether a number is what a narrow type holds of another one, or what stands for it there.
-
-    Converters store small numbers that would vanish as the smallest of the type, and clamp large
-    ones.
-    """
-    least = UNDERFLOW_CLAMPED * 2.0 * least_rounding(dtype)
-    if abs(actual - expected) <= max(unit_roundoff(dtype) * abs(expected), least):
-        return True
-    large = min(abs(actual), abs(expected)) >= CLAMPED_IN_FLOAT16
-    return large and np.sign(actual) == np.sign(expected)
 
 
 def _declared(feeds: Mapping[str, Array], graph: Graph) -> bool:

@@ -87,7 +87,7 @@ def _finding(difference: AttributeDifference, effect: AttributeEffect) -> Findin
         "inputs_tried": effect.tried,
     }
     fix = message("FIX.give_attribute", name=difference.name, node=difference.node.name)
-    evidence[Fact.REACHED_BY] = "the given inputs"
+    evidence[Fact.REACHED_BY] = message("INPUT.given")
     if effect.trial is not None:
         evidence[Fact.REACHED_BY] = effect.trial.recipe
         if effect.output is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.core.messages import message
 from isomorph.oracle.noise import unit_roundoff
 from isomorph.oracle.sizes import rms
 
@@ -75,8 +76,8 @@ def _of_a_mask(right: Array) -> Array:
 
 def _how_many(mask: Array, count: int) -> str:
     if count == mask.size:
-        return "all elements"
-    text = f"{count} of {mask.size} elements"
+        return message("WHERE.all")
+    text = message("WHERE.some", count=count, total=mask.size)
     if count <= _FEW:
         found = [tuple(int(each) for each in index) for index in np.argwhere(mask)]
         text += f" at {', '.join(map(str, found))}"
@@ -93,33 +94,35 @@ def _places(mask: Array) -> Iterator[str]:
         touched = np.flatnonzero(mask.any(axis=others))
         if touched.size < mask.shape[axis]:
             confined = True
-            yield f"{_indices(touched, mask.shape[axis])} of axis {axis}"
+            yield message("WHERE.of_axis", indices=_indices(touched, mask.shape[axis]), axis=axis)
     if confined:
         return
     for pair in combinations([axis for axis in range(mask.ndim) if mask.shape[axis] > 2], 2):
         width = _border(mask, pair)
         if width:
-            yield f"within {width} of the border of axes {pair[0]} and {pair[1]}"
+            yield message("WHERE.border", width=width, one=pair[0], other=pair[1])
             return
 
 
 def _indices(touched: Array, size: int) -> str:
     first, last = int(touched[0]), int(touched[-1])
     if touched.size == 1:
-        return f"only at index {first}"
+        return message("WHERE.index", index=first)
     steps = np.diff(touched)
     step = int(steps[0])
     if step > 1 and touched.size > 2 and bool(np.all(steps == step)):
         parity = "odd " if first % 2 else "even "
-        return f"only at the {parity if step == 2 else ''}indices {first}, {first + step}, …"
+        return message(
+            "WHERE.every", parity=parity if step == 2 else "", first=first, second=first + step
+        )
     if bool(np.all(steps == 1)):
         if first == 0 or last == size - 1:
-            return f"only at the {'first' if first == 0 else 'last'} {touched.size} indices"
-        return f"only at indices {first} to {last}"
+            return message("WHERE.end", which="first" if first == 0 else "last", count=touched.size)
+        return message("WHERE.from_to", first=first, last=last)
     inner = touched[(touched >= 1) & (touched < size - 1)]
     if not inner.size:
-        return "only at both ends"
-    return f"at {touched.size} of {size} indices"
+        return message("WHERE.both_ends")
+    return message("WHERE.indices", count=touched.size, total=size)
 
 
 def _border(mask: Array, axes: Sequence[int]) -> int:
@@ -144,7 +147,7 @@ def _signs(mask: Array, right: Array) -> Iterator[str]:
         if bool(others.any()) and bool(mask.any()) and not bool((mask & ~sign).any()):
             share = float((mask & sign).sum()) / max(int(sign.sum()), 1)
             if 2 * share > 1:
-                yield f"only where it should be {word}"
+                yield message("WHERE.where_right_is", value=word)
 
 
 def _form(wrong: Array, right: Array, mask: Array, limit: float) -> Iterator[str]:
@@ -157,16 +160,16 @@ def _form(wrong: Array, right: Array, mask: Array, limit: float) -> Iterator[str
         step = wrong - right  # equal infinities are outside of the mask
     if _nothing(wrong[mask] - factor * right[mask], step[mask], limit):
         shown = float(f"{factor:.4g}")  # to four digits
-        yield "with its sign turned" if shown == -1.0 else f"by the factor {shown:.4g}"
+        yield message("WHERE.sign") if shown == -1.0 else message("WHERE.factor", factor=shown)
     elif _nothing(step[mask] - step[mask].mean(), step[mask], limit):
-        yield f"by the same amount, {step[mask].mean():.3g}"
+        yield message("WHERE.same_amount", amount=step[mask].mean())
     elif bool(mask.all()):
         for axis in range(step.ndim):
             others = tuple(each for each in range(step.ndim) if each != axis)
             if step.size > step.shape[axis] > 1 and _nothing(
                 step - step.mean(axis=others, keepdims=True), step, limit
             ):
-                yield f"by one amount for each index of axis {axis}"
+                yield message("WHERE.amount_of_axis", axis=axis)
                 return
 
 

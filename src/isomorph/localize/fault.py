@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.core.ops import GATES
 from isomorph.match.quantizers import float_operator
 from isomorph.sessions.fetched_feeds import Source, as_type
 
@@ -74,7 +75,7 @@ def likeliest_node(group: Sequence[Node], known: Sequence[Node], counterpart: No
     """Choose the faulty node of a group.
 
     Prefer a node that is already faulty by another output, then one with the counterpart's
-    operator, then the last one.
+    operator, then a loop that stands for a recurrent layer, then the last one.
     """
     names = {node.name for node in known}
     again = [node for node in group if node.name in names]
@@ -83,6 +84,8 @@ def likeliest_node(group: Sequence[Node], known: Sequence[Node], counterpart: No
     same = [node for node in group if node.op == counterpart.op]
     # The nodes after an integer product scale it and add the bias; they have no counterpart.
     same = same or [node for node in group if _product(node.op) == _product(counterpart.op)]
+    if counterpart.op in GATES:
+        same = same or [node for node in group if node.bodies]
     return same[-1] if same else group[-1]
 
 

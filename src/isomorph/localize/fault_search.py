@@ -23,7 +23,7 @@ from isomorph.core.limits import (
 from isomorph.localize.error_location import describe_error, relative_error
 from isomorph.localize.fault import Fault, likeliest_node, placed_value, repeated
 from isomorph.localize.lost_fusion import activation_follows, only_rectified, rectified_tensors
-from isomorph.localize.shape_tensors import extra_size_tensors
+from isomorph.localize.shape_tensors import extra_size_tensors, reads_sizes
 from isomorph.localize.substitution import Substitution, unreshaped
 from isomorph.localize.substitution_order import (
     LimitedTrials,
@@ -115,7 +115,7 @@ class Search:
         of_wrong = self._of_wrong(entries, region)
         of_right = of_right_tensors(self, entries, wrong)
         for layer in of_wrong if everywhere else by_turns(of_right, of_wrong):
-            best: tuple[int, Substitution] | None = None
+            best: tuple[float, Substitution] | None = None
             for proposal in trials.of(layer):
                 restored = self._restored(proposal, everywhere=everywhere)
                 if restored and (best is None or restored > best[0]):
@@ -260,14 +260,14 @@ class Search:
         shape = self.reference.values[name].shape
         return other is None or other.op != maker.op, shape != value.shape
 
-    def _restored(self, proposal: Substitution, *, everywhere: bool) -> int:
+    def _restored(self, proposal: Substitution, *, everywhere: bool) -> float:
         """Count the following tensors that a substitution restores; an output counts as one."""
         given = {**self.given, proposal.tensor: self.placed(proposal)}
         every = self._behind(proposal.tensor)
         behind = every[: TENSORS_BEHIND.most]
         reshaped = proposal.moved.shape != self.values[proposal.tensor].shape
         bound = [(ref, cand) for ref, cand in self.outputs if cand == proposal.tensor]
-        restored = sum(ref == proposal.counterpart for ref, _ in bound)
+        restored = float(sum(ref == proposal.counterpart for ref, _ in bound))
         if (proposal.permuted or reshaped) and not behind:
             # A reordered or reshaped tensor may restore only the outputs.
             behind = [cand for _, cand in self.wrong_outputs()]
@@ -281,12 +281,16 @@ class Search:
             own = output_pairs.get(name)
             if repeated(value) if own is None else not self._fits(own, value):
                 continue
-            restored += any(
+            matches = any(
                 ref == own
                 # What is merely passed on, or computed elsewhere as well, proves nothing.
                 or (ref in after and ref not in elsewhere and self.reference.prints[ref] != same)
                 for ref, _ in self.matcher.pairs(name, value)
             )
+            # Axes of one size may be exchanged: an output with its values in another order counts
+            # for less than in its own.
+            own_order = own is None or self.agrees(own, name, value)
+            restored += (1.0 if own_order else 0.5) if matches else 0.0
         if not restored and len(every) > TENSORS_BEHIND.most:
             TENSORS_BEHIND.reached()
         return restored
@@ -316,7 +320,8 @@ class Search:
         """Return the wrong tensors that are computed from this one within a few nodes.
 
         One node is not enough: with a separate bias node the sum has no counterpart. Nodes that
-        pass on their input do not count: a quantized graph has three between any two others.
+        pass on their input do not count: a quantized graph has three between any two others. What
+        reads its sizes alone repeats the sizes of what was put there, whatever the values are.
         """
         found: list[str] = []
         layer, passed = [tensor], {tensor}
@@ -324,6 +329,8 @@ class Search:
             open_ends, layer = layer, []
             while open_ends:
                 for node in self.candidate.topology.readers.get(open_ends.pop(0), ()):
+                    if reads_sizes(self.candidate, node):
+                        continue
                     made = [n for n in node.outputs if n in self.values and n not in passed]
                     fresh = [name for name in made if name not in self.right]
                     found += fresh

@@ -14,6 +14,7 @@ import numpy as np
 from isomorph.core.coverage import InputKind
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import REPORTED_INPUT_BYTES, TRIED_WEIGHTS
+from isomorph.core.messages import message
 from isomorph.core.stated_numbers import FEWEST_TRIALS, INPUT_SCALES, OTHER_INPUT_SEEDS
 from isomorph.inputs.dynamic_sizes import next_sizes, other_sizes
 from isomorph.inputs.generate import SAMPLES, counts_freely, generate
@@ -72,9 +73,9 @@ def trials(
     for scale in scales:
         times = f", times {scale:g}" if real else ""
         if real and scale != 1.0:
-            yield Trial(recipe=f"the given inputs times {scale:g}", feeds=_scaled(own, scale))
+            yield Trial(recipe=message("INPUT.times", factor=scale), feeds=_scaled(own, scale))
         if real:
-            yield Trial(recipe=f"the given inputs times {-scale:g}", feeds=_scaled(own, -scale))
+            yield Trial(recipe=message("INPUT.times", factor=-scale), feeds=_scaled(own, -scale))
         drawn = seed + 1 + _seed_of(scale)
         for sample in SAMPLES:
             try:
@@ -83,7 +84,7 @@ def trials(
                 continue
             if any(made[name].shape != shape for name, shape in shapes.items() if name in made):
                 continue
-            recipe = f"generated: {sample}, seed {drawn}{times}"
+            recipe = message("INPUT.generated_times", sample=sample, seed=drawn, times=times)
             feeds = _scaled(made, scale)
             yield Trial(recipe=recipe, feeds=feeds, kind=InputKind.GENERATED)
 
@@ -161,7 +162,7 @@ def random_inputs(reference: EvaluatedModel, count: int) -> Iterator[Trial]:
             made = generate(graph, {}, sample=sample, seed=seed, other_shapes=shapes)
         except IsomorphError:
             return
-        recipe = f"generated: {sample}, seed {seed}"
+        recipe = message("INPUT.generated", sample=sample, seed=seed)
         yield Trial(recipe=recipe, feeds=made, kind=InputKind.GENERATED)
 
 
@@ -173,14 +174,14 @@ def one_framework(sides: tuple[EvaluatedModel, EvaluatedModel]) -> bool:
 def _ties(graph: Graph, given: Mapping[str, Array]) -> Iterator[Trial]:
     """Yield inputs on which comparisons and roundings have ties, and integers below zero."""
     if any(value.dtype.kind == "f" for value in given.values()):
-        yield Trial(recipe="the given inputs times 0", feeds=_scaled(given, 0.0))
+        yield Trial(recipe=message("INPUT.zero"), feeds=_scaled(given, 0.0))
         with np.errstate(all="ignore"):
             halves = {
                 name: (np.floor(value) + 0.5).astype(value.dtype)
                 for name, value in given.items()
                 if value.dtype.kind == "f"
             }
-        yield Trial(recipe="the given inputs, rounded to halves", feeds={**given, **halves})
+        yield Trial(recipe=message("INPUT.halves"), feeds={**given, **halves})
     negated = {
         name: -value
         for name, value in given.items()
@@ -188,7 +189,7 @@ def _ties(graph: Graph, given: Mapping[str, Array]) -> Iterator[Trial]:
         if value.dtype.kind == "i" and counts_freely(graph, name)
     }
     if negated:
-        yield Trial(recipe="the given integers times -1", feeds={**given, **negated})
+        yield Trial(recipe=message("INPUT.negated"), feeds={**given, **negated})
 
 
 def scales_to(
@@ -240,7 +241,7 @@ def _resized(graph: Graph, given: Mapping[str, Array], seed: int) -> Iterator[Tr
         except IsomorphError:
             continue
         sized = ", ".join(f"{name}={size}" for name, size in dims.items())
-        recipe = f"generated: {SAMPLES[0]}, seed {seed + 1}, {sized}"
+        recipe = message("INPUT.generated_sized", sample=SAMPLES[0], seed=seed + 1, sizes=sized)
         yield Trial(recipe=recipe, feeds=feeds, kind=InputKind.GENERATED, resized=True)
 
 
@@ -253,7 +254,7 @@ def _reduced(trial: Trial, given: Mapping[str, Array]) -> Trial:
             with np.errstate(invalid="ignore", over="ignore"):
                 reduced = value * (most / np.max(np.abs(value)))
                 feeds[name] = np.clip(reduced, -most, most).astype(value.dtype)
-    return replace(trial, feeds=feeds, recipe=f"{trial.recipe}, as large as the given inputs")
+    return replace(trial, feeds=feeds, recipe=message("INPUT.as_large", recipe=trial.recipe))
 
 
 def _scaled(feeds: Mapping[str, Array], factor: float) -> dict[str, Array]:

@@ -13,6 +13,7 @@ from isomorph.measure.precision import OF_SHAPES
 from isomorph.registry import operator_tables
 
 if TYPE_CHECKING:
+    from isomorph.core.model import Node
     from isomorph.localize.fault_search import Search
     from isomorph.match.tensor_capture import TensorCapture
 
@@ -31,14 +32,18 @@ def extra_size_tensors(search: Search) -> set[str]:
     }
 
 
+def reads_sizes(capture: TensorCapture, node: Node) -> bool:
+    """Whether a node reads the sizes of its input alone, whatever its values are."""
+    readers = operator_tables(capture.graph.framework).shape_readers
+    return node.op in OF_SHAPES or node.native_op.startswith(readers)
+
+
 def _sizes(capture: TensorCapture) -> list[str]:
     """Return integer tensors that depend only on the shapes of the inputs."""
     topology = capture.topology
     of_values = {spec.name for spec in capture.graph.inputs}
-    readers = operator_tables(capture.graph.framework).shape_readers
     for node in capture.graph.nodes:
-        reads_shape = node.op in OF_SHAPES or node.native_op.startswith(readers)
-        if not reads_shape and not of_values.isdisjoint(topology.reads(node)):
+        if not reads_sizes(capture, node) and not of_values.isdisjoint(topology.reads(node)):
             of_values.update(node.outputs)
     return [
         name

@@ -116,7 +116,7 @@ def _resized(graph: Graph, feeds: Mapping[str, Array], sizes: Sizes) -> Trial:
         if axis in sizes and name in made:
             rows = np.arange(sizes[axis]) % max(made[name].shape[place], 1)
             made[name] = np.take(made[name], rows, axis=place)
-    recipe = f"the given inputs, repeated or cut to {_text(sizes)}"
+    recipe = message("INPUT.repeated", sizes=_text(sizes))
     return Trial(recipe=recipe, feeds=made, kind=InputKind.GIVEN, resized=True)
 
 
@@ -198,7 +198,7 @@ def _finding(wrong: _WrongSize, candidate: Graph) -> Finding:
         effect=FindingEffect.LATENT,
         summary=message(
             "SHAPE_DEPENDENT.sizes",
-            right="the given sizes",
+            right=message("INPUT.given_sizes"),
             wrong=_text(wrong.sizes),
             reason=wrong.reason,
         ),

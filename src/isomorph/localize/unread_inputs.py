@@ -140,14 +140,14 @@ def _trials(name: str, experiment: ConstantExperiment) -> Iterator[Trial]:
                 drawn = generate(graph, {}, sample=sample, seed=seed + place, other_shapes=shapes)
             except IsomorphError:
                 continue
-            recipe = f"the given inputs with {name!r} generated: {sample}, seed {seed + place}"
+            recipe = message("INPUT.one_generated", name=name, sample=sample, seed=seed + place)
             made.append((recipe, drawn[name], InputKind.GENERATED))
     if own[name].dtype.kind in "fb":
         turned = ~own[name] if own[name].dtype.kind == "b" else -own[name]
-        made.append((f"the given inputs with {name!r} negated", turned, InputKind.GIVEN))
+        made.append((message("INPUT.one_negated", name=name), turned, InputKind.GIVEN))
     elif own[name].dtype.kind in "iu":  # a length that stays one, a label that stays valid
         half = np.maximum(own[name] // 2, np.minimum(own[name], 1)).astype(own[name].dtype)
-        made.append((f"the given inputs with {name!r} halved", half, InputKind.GIVEN))
+        made.append((message("INPUT.one_halved", name=name), half, InputKind.GIVEN))
     for recipe, value, kind in made:
         feeds = {**own, name: value}
         # An absolute budget states nothing about inputs that are larger than the given ones.

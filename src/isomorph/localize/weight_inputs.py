@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.core.messages import message
 from isomorph.localize.input_search import Trial, scales_to
 from isomorph.match.topology import Topology
 
@@ -51,7 +52,7 @@ def selected_rows(
             first.flat[0] = rows[0]
             everywhere = np.resize(rows, value.shape).astype(value.dtype)
             for made in (first, everywhere):
-                recipe = f"the given inputs with row {rows[0]} selected by {name!r}"
+                recipe = message("INPUT.row", row=rows[0], name=name)
                 yield Trial(recipe=recipe, feeds={**feeds, name: made})
 
 
@@ -78,7 +79,9 @@ def equal_operands(
             for step in (0, 1, -1):
                 near = f"{step:+d}" if step else ""
                 made = (placed + np.asarray(step).astype(value.dtype)).astype(value.dtype)
-                recipe = f"the given inputs with {difference.reference[0]!r}{near} as {name!r}"
+                recipe = message(
+                    "INPUT.weight", weight=difference.reference[0], near=near, name=name
+                )
                 yield Trial(recipe=recipe, feeds={**feeds, name: made})
 
 

@@ -112,6 +112,8 @@ def only_moved(weight: StoredWeight, here: Weights, source: StoredWeight, there:
     quantized = weight.grid is not None or source.grid is not None
     if quantized or weight.dtype != source.dtype or weight.value_digest != source.value_digest:
         return False
+    if weight.turned_digest and weight.turned_digest == source.digest:
+        return True
     actual, value = here.numbers(weight), there.numbers(source)
     if actual is None or value is None or actual.dtype != value.dtype:
         return False

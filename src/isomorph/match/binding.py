@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
+from itertools import permutations
 
 from isomorph.core.errors import UsageError
 from isomorph.core.model import Dimension, Model, OutputOrder, TensorSpec
 from isomorph.core.report import Binding, BoundBy
+from isomorph.core.search_limits import MOST_PAIRINGS
 
 PATH = re.compile(r"(\[\d+\]|\.keys|\.values)+$")
 """Behind the name of a sequence or a map, the path of one of its elements."""
@@ -42,6 +45,28 @@ def bind_inputs(
         else:
             raise _ambiguous(spec, fits or open_reference, "input")
     return tuple(bound)
+
+
+def possible_inputs(
+    reference: Sequence[TensorSpec],
+    candidate: Sequence[TensorSpec],
+    stated: Mapping[str, str],
+) -> list[tuple[Binding, ...]]:
+    """Every way to pair the inputs that neither the user nor names decide, in order first.
+
+    There is none where either side has inputs that the other lacks, or where the ways are too many.
+    """
+    known = _stated(reference, candidate, stated, "input")
+    known += _by_name(_unbound(reference, known, 0), _unbound(candidate, known, 1))
+    left, right = _in_order(_unbound(reference, known, 0)), _in_order(_unbound(candidate, known, 1))
+    if len(left) != len(right) or math.factorial(len(left)) > MOST_PAIRINGS:
+        return []
+    return [
+        (*known, *(Binding(reference=a.name, candidate=b.name, how=BoundBy.VALUES)
+                   for a, b in zip(left, order, strict=True)))
+        for order in permutations(right)
+        if all(_compatible(a, b) for a, b in zip(left, order, strict=True))
+    ]  # fmt: skip
 
 
 def bind_outputs(

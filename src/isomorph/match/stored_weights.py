@@ -69,6 +69,8 @@ class StoredWeight:
     readers: tuple[WeightReader, ...]
     grid: Quantization | None = None
     order: int = 0
+    turned_digest: str = ""
+    """The digest with the axes exchanged, of a large matrix."""
     may_mask: bool = True
     """Whether its result may be exponentiated, so that very negative numbers vanish."""
 
@@ -165,6 +167,7 @@ class Weights:
                     shape=constant.shape,
                     digest=constant.digest,
                     value_digest=constant.value_digest,
+                    turned_digest=constant.turned_digest,
                     readers=readers,
                     grid=None if "float" in constant.dtype else grid,
                     may_mask=any(may_exponentiate(self, each) for each in readers),

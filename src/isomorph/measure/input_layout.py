@@ -138,27 +138,26 @@ def _by_proof(
         if not isinstance(oracle_outputs, IsomorphError):
             result = candidate.oracle().run(rearranged(feeds, layouts), list(candidate.outputs))
             seen = [np.asarray(result[name]) for name in candidate.outputs]
-            far = _apart(list(oracle_outputs.values()), seen)
+            far = apart(list(oracle_outputs.values()), seen)
             trials.append((far, layouts))
     trials.sort(key=lambda trial: trial[0])
-    if trials and (len(trials) == 1 or trials[0][0] <= _decisive(oracle_outputs) * trials[1][0]):
+    known = [] if isinstance(oracle_outputs, IsomorphError) else list(oracle_outputs.values())
+    if trials and (len(trials) == 1 or trials[0][0] <= decisive_share(known) * trials[1][0]):
         return trials[0][1]
     return [_by_convention(name, choices) for name, choices in several.items()]
 
 
-def _decisive(oracle_outputs: Mapping[str, Array] | IsomorphError) -> float:
+def decisive_share(right: Sequence[Array]) -> float:
     """Return how much closer the best arrangement must be than the next, to be no accident.
 
     Sorted outputs of a wrong arrangement have a similar distribution; only their mean and their
     spread are free. A single number has no spread.
     """
-    if isinstance(oracle_outputs, IsomorphError):
-        return 0.0
-    elements = sum(array.size for array in oracle_outputs.values() if is_inexact(array))
+    elements = sum(array.size for array in right if is_inexact(array))
     return decisive(min(elements, _LOCATION_AND_SCALE))
 
 
-def _apart(left: Sequence[Array], right: Sequence[Array]) -> float:
+def apart(left: Sequence[Array], right: Sequence[Array]) -> float:
     """Return the distance of two lists of outputs, whatever the order of their elements."""
     total = size = 0.0
     # An output that one side lacks does not depend on the order of the axes.

@@ -2,63 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from isomorph.oracle.call import Call, Kernel
+from isomorph.oracle.call import Call
 from isomorph.oracle.dtypes import is_float, numpy_dtype
 from isomorph.oracle.evaluator import own_constant, words_as_objects
+from isomorph.oracle.kernel_step import LOOK_UPS, KernelStep
 from isomorph.oracle.named_graph import NamedGraph, same_in_every_run
-from isomorph.oracle.step import Scope, Step, as_results
+from isomorph.oracle.step import WIDE, Scope, Step, View, as_results
+from isomorph.oracle.unsupported import refuse_undefined
 from isomorph.oracle.value import EvalValue, lifted
 from isomorph.oracle.weights import WeightCache
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Noise
     from isomorph.oracle.executor import Executor
+    from isomorph.oracle.noise import NoiseSource
 
 S = TypeVar("S", bound=Step[str])
+D = TypeVar("D", bound="DeclaredStep")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeclaredStep(Step[str]):
+class DeclaredStep(KernelStep):
     """One node with a kernel, or with a rule; ``declared`` are the types of its outputs.
 
-    ``captured`` is what its bodies read from outside.
+    ``bodies`` are the graphs that it runs inside, of the kind of ``NamedBody``. ``native`` is how
+    an error names its operator where it has no kernel.
     """
 
-    kernel: Kernel | None
-    domain: str
-    version: int
     declared: tuple[str | None, ...]
-    captured: tuple[str, ...] = ()
+    bodies: Mapping[str, Any] = field(default_factory=dict)
+    native: str = ""
 
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Every tensor it reads, those that its bodies read from outside included."""
-        return tuple(name for name in (*self.inputs, *self.captured) if name)
-
-    def call(
-        self, inputs: Sequence[EvalValue], site: tuple[Any, ...], *, constant: bool
-    ) -> tuple[Call, Sequence[str | None]]:
+    def output_types(self, dtypes: Sequence[str | None]) -> Sequence[str | None]:
         """The file declares every type."""
-        dtypes = tuple(value.dtype for value in inputs)
-        floats = [dtype for dtype in (*dtypes, *self.declared) if is_float(dtype)]
-        call = Call(
-            op=self.op,
-            domain=self.domain,
-            version=self.version,
-            attributes=self.attributes,
-            outputs=len(self.outputs),
-            dtype=floats[0] if floats else None,
-            constant=constant,
-            input_dtypes=dtypes,
-            site=site,
-        )
-        return call, self.declared
+        return self.declared
+
+    def operands(
+        self, inputs: Sequence[EvalValue], view: View, noise: NoiseSource
+    ) -> Sequence[Any]:
+        """A table that is looked up is not lifted whole."""
+        table = inputs[0] if self.op in LOOK_UPS and view is WIDE else None
+        if table is None or not table.constant or table.shifted:
+            return [view(value) for value in inputs]
+        return [table.data, *(view(value) for value in inputs[1:])]
 
     def compute(self, call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """By the kernel."""
@@ -99,6 +91,23 @@ class NamedBody(Generic[S]):
         return key
 
 
+def evaluable(steps: Sequence[D], *, file: str | None, why: str, fix: str) -> Sequence[D]:
+    """The steps, where each has a kernel or a rule, those inside bodies too; else an error."""
+    missing: dict[str, list[str]] = {}
+    for step in _every_step(steps):
+        if step.kernel is None and step.rule is None and not step.passes:
+            missing.setdefault(step.native or step.op, []).append(step.name)
+    refuse_undefined(missing, file=file, why=why, fix=fix)
+    return steps
+
+
+def _every_step(steps: Sequence[DeclaredStep]) -> Iterator[DeclaredStep]:
+    for step in steps:
+        yield step
+        for body in step.bodies.values():
+            yield from _every_step(body.steps)
+
+
 class DeclaredGraph(NamedGraph):
     """A main graph; ``types`` are what its tensors declare."""
 
@@ -127,4 +136,4 @@ class DeclaredGraph(NamedGraph):
         if is_float(declared) and array.dtype.kind in "fV":
             own = own_constant(array, str(declared)) if constant else None
             return EvalValue(lifted(array), dtype=declared) if own is None else own
-        return EvalValue(array, dtype=declared, constant=constant)
+        return EvalValue(array if constant else lifted(array), dtype=declared, constant=constant)

@@ -18,9 +18,11 @@ from isomorph.oracle.magnitudes import Magnitudes, asking
 from isomorph.oracle.peak_bytes import PeakBytes, run_key
 from isomorph.oracle.shared_constants import SharedByNoise
 from isomorph.oracle.step import Body, K, Scope
+from isomorph.oracle.stored_matrix import multiplying_by
 from isomorph.oracle.value import ABSENT, EvalValue, lifted
 
 if TYPE_CHECKING:
+    from isomorph.core.execution import StoredProducts
     from isomorph.core.trace import Noise
     from isomorph.oracle.noise import Array
     from isomorph.oracle.plan import Planner
@@ -84,8 +86,8 @@ class MainGraph(Body[K], Protocol[K]):
 class Evaluator(Generic[K]):
     """One program, loaded once and run many times; a run computes only what is fetched."""
 
-    def __init__(self, graph: MainGraph[K]) -> None:
-        self._graph = graph
+    def __init__(self, graph: MainGraph[K], products: StoredProducts | None = None) -> None:
+        self._graph, self._products = graph, products
         self._magnitudes = Magnitudes()
         self._peaks = PeakBytes()
 
@@ -148,7 +150,7 @@ class Evaluator(Generic[K]):
             )
             for place, own in sorted(shared.each(), key=itemgetter(0))
         ]
-        with graph.reads_shared(between=len(draws)):
+        with graph.reads_shared(between=len(draws)), multiplying_by(self._products):
             for (_, step), finished in zip(plan.steps, plan.releases, strict=True):
                 product = several and step.multiplies
                 matrix = _prepare_product(step, draws, sized) if product else None
@@ -169,6 +171,8 @@ class Evaluator(Generic[K]):
         """Release what is kept between runs."""
         self._graph.clear()
         self._magnitudes.clear()
+        if self._products is not None:
+            self._products.close()
 
 
 class _Draw(Generic[K]):

@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isomorph.core.threads import run_all
+
+if TYPE_CHECKING:
+    from isomorph.core.execution import StoredProducts
 
 Array = NDArray[Any]
 
@@ -32,6 +37,21 @@ _PART_WORK = 1 << 23
 """Products of numbers in the part of a thread, at least: far more than to start it."""
 
 _own = threading.local()
+
+_accelerator: ContextVar[StoredProducts | None] = ContextVar("products elsewhere", default=None)
+
+
+@contextmanager
+def multiplying_by(products: StoredProducts | None) -> Iterator[None]:
+    """Within, products with stored matrices are computed by ``products``, as far as it takes them.
+
+    None stands for the processor.
+    """
+    token = _accelerator.set(products)
+    try:
+        yield
+    finally:
+        _accelerator.reset(token)
 
 
 class StoredMatrix:
@@ -110,6 +130,11 @@ class StoredMatrix:
         return self.sizes().product(np.abs(a)) if shared is None else shared
 
     def _multiplied(self, rows: Array) -> Array:
+        accelerator = _accelerator.get()
+        if accelerator is not None:
+            found = accelerator.product(rows, self.stored, absolute=self._absolute)
+            if found is not None:
+                return found
         if not self._absolute:
             return self._in_blocks(rows, np.empty((len(rows), self.shape[1])))
         # A power of two for each row keeps its numbers within the range of float32.

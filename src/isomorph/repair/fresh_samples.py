@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.checking.paired_by_value import decided_by_value
 from isomorph.checking.prepare import prepare_pair
 from isomorph.core.coverage import InputKind
 from isomorph.core.errors import IsomorphError, UsageError
+from isomorph.core.messages import message
 from isomorph.inputs.feeds import Sample
 from isomorph.inputs.generate import SAMPLES, generate
 from isomorph.inputs.masks import UNSEEN, hidden_by, longest
@@ -38,7 +40,7 @@ def proof_samples(
     if given is None:
         return [
             Sample(
-                origin=f"generated: {kind}, seed {number}",
+                origin=message("INPUT.generated_kind", kind=kind, seed=number),
                 feeds=generate(graph, dims, sample=kind, seed=number, other_shapes=other_shapes),
                 kind=InputKind.GENERATED,
             )
@@ -75,7 +77,7 @@ def _resampled(graph: Graph, feeds: Arrays, seed: int) -> list[Sample]:
         if name in made and name not in kept
     }
     fresh |= kept
-    origin = f"fresh: like the given ones, seed {seed}"
+    origin = message("INPUT.like_given", seed=seed)
     return [Sample(origin=origin, feeds={**arrays, **fresh}, kind=InputKind.GENERATED)]
 
 
@@ -128,7 +130,7 @@ def _redrawn(graph: Graph, feeds: Arrays, seed: int) -> Sample:
         random = np.random.default_rng([seed, _FRESH, position])
         redrawn = array.dtype.kind in "fiub" and array.size
         drawn[name] = random.choice(array.reshape(-1), size=array.shape) if redrawn else array
-    origin = f"fresh: the given values redrawn, seed {seed}"
+    origin = message("INPUT.redrawn", seed=seed)
     return Sample(origin=origin, feeds=drawn, kind=InputKind.GENERATED)
 
 
@@ -137,7 +139,8 @@ def proving_samples(
 ) -> list[Sample]:
     """The inputs on which a repair has to hold: the given ones, and fresh ones."""
     left, right = reference.model.graph, candidate.model.graph
-    inputs = bind_inputs(left.inputs, right.inputs, options.bind_inputs)
+    stated = {**options.bind_inputs, **decided_by_value(reference, candidate, options)}
+    inputs = bind_inputs(left.inputs, right.inputs, stated)
     there = {spec.name: spec.shape for spec in right.inputs}
     shapes = {pair.reference: there[pair.candidate] for pair in inputs}
     samples = proof_samples(left, given, options.dims, shapes, options.seed)

@@ -80,11 +80,16 @@ class LazyPatches:
         return self._kept[place]
 
 
-def selections(supplies: Sequence[LazyPatches]) -> Iterator[tuple[int, ...]]:
-    """Indexes into each sequence: all first ones; then one at a time replaced by its next ones."""
+def selections(supplies: Sequence[LazyPatches]) -> Iterator[tuple[int | None, ...]]:
+    """Indexes into each sequence: all first ones; then one at a time replaced by its next ones.
+
+    None stands for no patch: what follows from the first fault may look like faults of its own.
+    """
     if not supplies:
         return
     yield (0,) * len(supplies)
+    if len(supplies) > 1:
+        yield (0, *(None for _ in supplies[1:]))
     place = 1
     while any(supply.has(place) for supply in supplies):
         for number, supply in enumerate(supplies):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from isomorph.checking.check import check_pair
 from isomorph.checking.config import CheckConfig
 from isomorph.core.errors import IsomorphError
 from isomorph.core.messages import message
-from isomorph.core.patch import Patch, RaiseOpset
+from isomorph.core.patch import Patch
 from isomorph.core.repair import Applied, Proof, Repair
 from isomorph.core.repair_limits import REPAIR_ATTEMPTS, REPAIR_ROUNDS
 from isomorph.repair import targets
@@ -21,6 +21,7 @@ from isomorph.repair.advice import manual_advice
 from isomorph.repair.free_axes import freed_axes, redeclared_shapes
 from isomorph.repair.fresh_samples import of_other_sizes, proving_samples
 from isomorph.repair.known_faults import KnownFaults, known_faults
+from isomorph.repair.newer_opset import raised_opset, with_newer_opset
 from isomorph.repair.patch_selection import LazyPatches, cheapest_first, proposed, selections
 from isomorph.repair.proof import GOOD, measured_on, measured_pairs, much_worse, trusted
 from isomorph.repair.settings_search import only_runtime_wrong, restoring_settings
@@ -30,7 +31,6 @@ from isomorph.sessions.in_process import can_free_axes, can_patch
 from isomorph.sessions.model_handle import ModelHandle
 
 if TYPE_CHECKING:
-    from isomorph.core.model import Model
     from isomorph.core.report import Finding, Report
     from isomorph.inputs.feeds import Sample
     from isomorph.repair.targets import RepairTarget
@@ -94,13 +94,23 @@ class RepairRun:
             options = replace(self.options, locate=True)
             known = check_pair(self.reference, candidate, self.samples[0], options)
         wrong = [known] if known.verdict not in GOOD else []
-        found = list(revealing_samples(wrong, of_weights=False))
+        found = list(revealing_samples(wrong, candidate.model.graph, of_weights=False))
         self.samples += found
         return bool(found)
 
     def improved(self, state: _State) -> _State | None:
-        """One round: a patch for every target that has one, applied together."""
-        found = [pair for each in self._targets(state) for pair in self._supplied(each)]
+        """One round: a patch for every target that has one, applied together.
+
+        Where nothing but a weight makes the models differ, it is put right before anything is
+        located: on inputs that hardly show it, a search leads to other places.
+        """
+        best = self._patched_together(state, self._decisive_weights(state))
+        if best is not None and best.good:
+            return best
+        return self._patched_together(state, self._targets(state)) or best
+
+    def _patched_together(self, state: _State, every: Iterable[RepairTarget]) -> _State | None:
+        found = [pair for each in every for pair in self._supplied(each)]
         if any(each.finding.cause == "shape" for each, _ in found):
             self._prove_at_other_sizes(state.handle)
         best: _State | None = None
@@ -108,6 +118,7 @@ class RepairRun:
             chosen = [
                 Applied(patch=supply[place], finding=each.finding, round=state.rounds)
                 for (each, supply), place in zip(found, pick, strict=True)
+                if place is not None
             ]
             after = self._attempt(state, _distinct(chosen))
             if after is not None and after.good:
@@ -180,6 +191,14 @@ class RepairRun:
             if restoring.has(0):
                 yield part, restoring
 
+    def _decisive_weights(self, state: _State) -> Iterator[RepairTarget]:
+        """The weights that differ, where no output of the first bad sample does."""
+        for _, report in measured_pairs(self.samples, state.reports):
+            if report.verdict not in GOOD:
+                if all(each.verdict in GOOD for each in report.outputs):
+                    yield from constant_targets(self.reference, state.handle, report.findings)
+                return
+
     def _targets(self, state: _State) -> Iterator[RepairTarget]:
         """The repair targets of the first bad sample that has any."""
         for sample, report in measured_pairs(self.samples, state.reports):
@@ -231,8 +250,10 @@ class RepairRun:
         if not reports or much_worse(state.reports, reports):
             self.refused.append(message("REPAIR.refused", patch=text, reason=reports[-1].reason))
             return None
-        taken = _raised(state.handle.model, handle.model)
-        applied = (*applied[:-1], _also(applied[-1], taken)) if taken and chosen else applied
+        taken = raised_opset(state.handle.model, handle.model)
+        applied = (
+            (*applied[:-1], with_newer_opset(applied[-1], taken)) if taken and chosen else applied
+        )
         return _State(handle=handle, applied=applied, reports=reports)
 
     def patched(self, handle: ModelHandle, patches: Sequence[Patch]) -> ModelHandle:
@@ -244,23 +265,6 @@ class RepairRun:
         handle.host.apply(handle.model, whole, path)
         model = handle.host.load(str(path), handle.model.framework, {})
         return replace(handle, model=model, _sessions={})
-
-
-def _raised(before: Model, after: Model) -> tuple[int, int] | None:
-    """The operator set before and after, where the edits took a newer one."""
-    old, new = before.opset.get(""), after.opset.get("")
-    return (old, new) if old is not None and new is not None and new > old else None
-
-
-def _also(applied: Applied, taken: tuple[int, int]) -> Applied:
-    """The patch, with the newer operator set that it took, as an edit and in words."""
-    old, new = taken
-    patch = replace(
-        applied.patch,
-        summary=message("PATCH.newer_opset", patch=applied.patch.summary, before=old, after=new),
-        edits=(*applied.patch.edits, RaiseOpset(version=new)),
-    )
-    return replace(applied, patch=patch)
 
 
 def _distinct(chosen: Sequence[Applied]) -> list[Applied]:
@@ -299,7 +303,7 @@ def repair(
         before: tuple[Report, ...] = (known.report,)
     else:
         before = run.measured(candidate)
-    run.samples += revealing_samples(before)
+    run.samples += revealing_samples(before, candidate.model.graph)
     if trusted(before) and run.shown_elsewhere(candidate, report):
         before = run.measured(candidate)
     state = _State(handle=candidate, applied=(), reports=before)

@@ -65,7 +65,8 @@ def _choices(
             (switch.name, switch.settings)
             for switch in runtime.switches
             # What is off as a whole has no parts to be switched off.
-            if any(now.get(key) != runtime.plain.get(key) for key in switch.settings)
+            if switch.has_effect(now)
+            and any(now.get(key) != runtime.plain.get(key) for key in switch.settings)
         )
     yield message("REPAIR.every_optimizer"), runtime.plain
 

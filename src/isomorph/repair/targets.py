@@ -26,6 +26,7 @@ from isomorph.localize.findings import findings as fault_findings
 from isomorph.localize.locate import Located, locate, match_values
 from isomorph.localize.subgraph_search import BodyFault, search_body
 from isomorph.match.dequantized_graph import GRID_OF_RESULT, GRIDS_READ, implicit_grids
+from isomorph.match.packed_readers import packed_readers
 from isomorph.oracle.sizes import rms_and_peak
 from isomorph.repair.split_fault import split_fault
 
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     from isomorph.repair.known_faults import KnownFaults
     from isomorph.sessions.model_handle import ModelHandle
 
+BIAS_ON_GRID = {"QLinearConv": (8,)}
+"""Where a bias of whole numbers stands, which counts in products of two scales."""
 UNLOCATED_CODES = frozenset({"OUTPUT_ORDER", "NONDETERMINISM"})
 """Codes of findings that a check makes without localization and a patch can repair."""
 
@@ -171,6 +174,7 @@ def _target(
     late = {n.name for n in context.candidate.nodes if set(n.outputs) & behind}
     outputs = Outputs(located, faults)
     quantizers = _parameters_of_quantizers(context.candidate)
+    packed = _parameters_of_packed(context.candidate)
     casts = {node.name for node in context.nodes if node.op == "Cast"}
 
     def restores(patch: Patch) -> bool:
@@ -178,14 +182,13 @@ def _target(
             # It works behind the wrong tensor, so that one may stay as it is.
             return outputs.agree(stage.run(patch, outputs.names, outputs.others))
         found = stage.run(patch, [each.tensor for each in faults])
-        if found is not None and _put_right(
-            matcher, context, faults, found, graded=set(patch.tensors) <= quantizers
-        ):
-            # Permuted values match in any order, so the outputs decide.
+        graded = MUCH_LESS_LOSS if set(patch.tensors) <= quantizers else 0.0
+        if patch.tensors and set(patch.tensors) <= packed:
+            graded = 1.0  # numbers of few bits lose much by themselves
+        if found is not None and _put_right(matcher, context, faults, found, graded=graded):
+            # Values in another shape match in any order, so the outputs decide.
             moved = any(found[each.tensor].shape != each.value.shape for each in faults)
-            return not (context.permuted and moved) or outputs.agree(
-                stage.run(patch, outputs.names, outputs.others)
-            )
+            return not moved or outputs.agree(stage.run(patch, outputs.names, outputs.others))
         # A wider type may give other values than the reference has here: the outputs decide.
         return bool(casts & set(patch.nodes)) and outputs.agree(
             stage.run(patch, outputs.names, outputs.others)
@@ -214,9 +217,12 @@ def _put_right(
     faults: Sequence[Fault],
     found: Mapping[str, Array],
     *,
-    graded: bool,
+    graded: float,
 ) -> bool:
-    """Whether the faulty tensors are restored; ``graded`` where only quantizers were changed."""
+    """Whether the faulty tensors are restored.
+
+    ``graded``: where only quantizers were changed, how many times less they must be off; else 0.
+    """
     if any(found[g.tensor].shape != g.value.shape for g in faults):
         # What stood for it may have been the tensor of a later step, of the same size.
         pair = matcher.pair(context.tensor, found[context.tensor])
@@ -225,7 +231,8 @@ def _put_right(
         return True
     # A calibration made for other data may cut a little off, and be the right one.
     lost = rms_and_peak(context.right, found[context.tensor])[0]
-    return graded and MUCH_LESS_LOSS * lost <= rms_and_peak(context.right, context.wrong)[0]
+    before = rms_and_peak(context.right, context.wrong)[0]
+    return graded > 0.0 and graded * lost <= before and lost < before
 
 
 def _parameters_of_quantizers(graph: Graph) -> frozenset[str]:
@@ -233,8 +240,17 @@ def _parameters_of_quantizers(graph: Graph) -> frozenset[str]:
     for node in graph.nodes:
         read = [place for _, *places in GRIDS_READ.get(node.op, ()) for place in places]
         made = (1, 2) if node.op == "QuantizeLinear" else GRID_OF_RESULT.get(node.op, ())
-        names.update(node.inputs[p] for p in (*read, *made) if p < len(node.inputs))
+        bias = BIAS_ON_GRID.get(node.op, ())
+        names.update(node.inputs[p] for p in (*read, *made, *bias) if p < len(node.inputs))
     return frozenset((names - {""}) | implicit_grids(graph).keys())
+
+
+def _parameters_of_packed(graph: Graph) -> frozenset[str]:
+    """The scales of weights that are packed in blocks."""
+    readers = packed_readers(graph)
+    read = {name for node in graph.nodes if node.name in readers for name in node.inputs}
+    constants = graph.constants
+    return frozenset(n for n in read if n in constants and "float" in constants[n].dtype)
 
 
 class Outputs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,11 +17,14 @@ from isomorph.localize.weight_findings import CODE
 from isomorph.match.stored_weights import Weights
 from isomorph.match.topology import Topology
 from isomorph.match.weight_differences import compared_weights
+from isomorph.measure.calibration_range import beyond_calibration
 from isomorph.repair.targets import RepairTarget, whole_model_target
 from isomorph.store.reported_inputs import decoded_inputs
 
 if TYPE_CHECKING:
+    from isomorph.core.model import Graph
     from isomorph.core.report import Finding, Report
+    from isomorph.core.trace import Array
     from isomorph.sessions.model_handle import ModelHandle
 
 
@@ -44,7 +48,23 @@ def constant_targets(
         node = difference.weight.readers[0].node
         # A wrong scale is made up for by the stored numbers, which every format can change.
         finding = replace(by_weight[name], cause="weight")
-        yield whole_model_target(finding, graphs, (node, readers), name, (value, right))
+        target = whole_model_target(finding, graphs, (node, readers), name, (value, right))
+        context = replace(
+            target.context,
+            constant=partial(_stored, sides[1], graph),
+            value=partial(_real, graph, name, difference.expected),
+        )
+        yield replace(target, context=context)
+
+
+def _stored(weights: Weights, own: Graph, graph: Graph, name: str) -> Array | None:
+    """A constant of the candidate; those of the reference are not asked for here."""
+    return weights.value(name) if graph is own else None
+
+
+def _real(own: Graph, tensor: str, right: Array, graph: Graph, name: str) -> Array | None:
+    """The right real values of the one weight."""
+    return right if graph is own and name == tensor else None
 
 
 def is_unseen(finding: Finding) -> bool:
@@ -52,10 +72,14 @@ def is_unseen(finding: Finding) -> bool:
     return finding.effect is FindingEffect.LATENT or finding.fact(Fact.REACHED_BY) is not None
 
 
-def revealing_samples(reports: Sequence[Report], *, of_weights: bool = True) -> Iterator[Sample]:
+def revealing_samples(
+    reports: Sequence[Report], candidate: Graph, *, of_weights: bool = True
+) -> Iterator[Sample]:
     """The inputs that a search found to show a difference: a repair is proven on them.
 
-    ``of_weights``: those that show a weight that differs, and no others.
+    ``of_weights``: those that show a weight that differs, and no others. What a quantized candidate
+    cuts off differs however right its weights are: such inputs are left out, and the weights are
+    compared in any case.
     """
     for report in reports:
         for finding in report.findings:
@@ -67,4 +91,13 @@ def revealing_samples(reports: Sequence[Report], *, of_weights: bool = True) -> 
                     continue
                 origin = f"found: {(finding.fact(Fact.REACHED_BY) or 'by a search')}"
                 arrays = {name: np.asarray(value) for name, value in feeds.items()}
+                if beyond_calibration(candidate, _as_candidate(candidate, arrays)):
+                    continue
                 yield Sample(origin=origin, feeds=arrays, kind=InputKind.GENERATED)
+
+
+def _as_candidate(candidate: Graph, arrays: dict[str, Array]) -> dict[str, Array]:
+    """A single input by the candidate's name; several by their own."""
+    if len(arrays) == len(candidate.inputs) == 1:
+        return {candidate.inputs[0].name: next(iter(arrays.values()))}
+    return arrays

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.coverage import InputKind
 from isomorph.core.escaping import counted, printable
+from isomorph.core.messages import message
 
 if TYPE_CHECKING:
     from isomorph.core.cost import Cost
@@ -19,7 +20,10 @@ def closing(report: Report, *, verbose: bool) -> str:
     """``inputs generated: normal · seed 0 · 2.1 s, 3.0 CPU s (…) · isomorph 0.1.0 · more: -v``."""
     parts = [f"seed {report.seed}"]
     if verbose:
-        parts += [counted(report.draws, "draw"), f"false alarm {report.false_alarm:g}"]
+        parts += [
+            counted(report.draws, "draw"),
+            message("REPORT.false_alarm", chance=report.false_alarm),
+        ]
     origins = _origins(report)
     if origins:
         parts.insert(0, "inputs " + "; ".join(printable(origin, limit=120) for origin in origins))
@@ -29,13 +33,15 @@ def closing(report: Report, *, verbose: bool) -> str:
         parts.append(f"{sum(report.elapsed.values()):.1f} s")
     if report.version:
         parts.append(f"isomorph {report.version}")
-    return " · ".join([*parts, "more: -o page.html" if verbose else "more: -v, or -o page.html"])
+    return " · ".join(
+        [*parts, message("REPORT.more_page") if verbose else message("REPORT.more_verbose")]
+    )
 
 
 def _cost(cost: Cost) -> str:
     """``2.1 s, 3.0 CPU s (oracle 1.4, load 0.9, start 0.5)``: the phases with the most."""
     costliest = (f"{each.name} {each.cpu:.1f}" for each in cost.phases[:_MOST_PHASES])
-    return f"{cost.wall:.1f} s, {cost.cpu:.1f} CPU s ({', '.join(costliest)})"
+    return message("REPORT.cost", wall=cost.wall, cpu=cost.cpu, phases=", ".join(costliest))
 
 
 def _origins(report: Report) -> list[str]:

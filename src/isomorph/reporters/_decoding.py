@@ -15,6 +15,7 @@ from isomorph.core.decoding import (
 from isomorph.core.decoding_limits import TOP_K
 from isomorph.core.divergence import Verdict
 from isomorph.core.escaping import counted, printable
+from isomorph.core.messages import message
 from isomorph.reporters._figures import number, times
 
 MOST_TOKENS, MOST_CACHES = 4, 6
@@ -28,7 +29,7 @@ def decoding_lines(decoding: Decoding) -> Iterator[tuple[str, str]]:
         yield "", f"{step_name(step)}: {choice_text(choice)}"
     more = len(_different(decoding)) - MOST_TOKENS
     if more > 0:
-        yield "", f"… and {more} more: --format json"
+        yield "", message("REPORT.more", count=more)
     yield "  own", _own(decoding.own)
     yield "  logits", _logits(decoding.steps)
     if decoding.caches:
@@ -44,11 +45,17 @@ def step_name(step: DecodingStep) -> str:
 def choice_text(choice: TokenChoice) -> str:
     """What the candidate chose instead, and whether rounding explains it."""
     row = f"row {choice.row}, " if choice.row else ""
-    text = f"{row}token {choice.candidate} instead of {choice.reference}: {choice.judgment}"
-    apart = f"the logits are {number(choice.margin)} apart"
+    text = message(
+        "DECODING.token",
+        place=row,
+        candidate=choice.candidate,
+        reference=choice.reference,
+        judgment=choice.judgment,
+    )
+    apart = message("DECODING.apart", margin=number(choice.margin))
     if choice.allowed is None:
         return f"{text}; {apart}"
-    return f"{text}; {apart}, and rounding explains {number(choice.allowed)}"
+    return message("DECODING.explained", text=text, apart=apart, allowed=number(choice.allowed))
 
 
 def cache_name(cache: CacheErrors) -> str:
@@ -61,13 +68,20 @@ def _begun(decoding: Decoding) -> str:
     length = len(decoding.prompt[0]) if decoding.prompt else 0
     rows = f"{counted(len(decoding.prompt), 'row')} of " if len(decoding.prompt) > 1 else ""
     steps = sum(1 for step in decoding.steps if step.number)
-    text = f"a prompt of {rows}{counted(length, 'token')} on {decoding.start}, then "
+    text = message(
+        "DECODING.prompt", rows=rows, tokens=counted(length, "token"), start=decoding.start
+    )
     text += counted(steps, "step")
     if decoding.reference_caches:
         pairs = decoding.reference_caches
         layers = len({pair.layer for pair in pairs})
         hows = ", ".join(dict.fromkeys(str(pair.how) for pair in pairs))
-        text += f"; {counted(len(pairs), 'cache')} in {counted(layers, 'layer')}, paired by {hows}"
+        text += message(
+            "DECODING.caches",
+            caches=counted(len(pairs), "cache"),
+            layers=counted(layers, "layer"),
+            hows=hows,
+        )
     return text
 
 
@@ -77,7 +91,7 @@ def _forced(decoding: Decoding) -> str:
         (judgment, sum(each.judgment is judgment for each in found)) for judgment in TokenJudgment
     ]
     parts = [f"{count} {judgment}" for judgment, count in counts if count]
-    return f"on the reference's caches and tokens: {', '.join(parts) or 'not compared'}"
+    return message("DECODING.forced", parts=", ".join(parts) or message("DECODING.not_compared"))
 
 
 def _different(decoding: Decoding) -> list[tuple[DecodingStep, TokenChoice]]:
@@ -90,28 +104,34 @@ def _different(decoding: Decoding) -> list[tuple[DecodingStep, TokenChoice]]:
 
 
 def _own(own: OwnDecoding) -> str:
-    text = "each on its own caches and tokens: "
+    text = message("DECODING.own")
     if own.choice is not None:
-        text += f"the first that differs is number {own.first_different}, "
+        text += message("DECODING.first_different", number=own.first_different)
         text += choice_text(own.choice)
     else:
         count = sum(map(len, own.candidate))
-        text += f"the same {counted(count, 'token')}" if count else "none"
-    return f"{text}; the candidate failed: {printable(own.failure)}" if own.failure else text
+        text += message("DECODING.same_tokens", tokens=counted(count, "token")) if count else "none"
+    return (
+        message("DECODING.failed", text=text, failure=printable(own.failure))
+        if own.failure
+        else text
+    )
 
 
 def _logits(steps: Sequence[DecodingStep]) -> str:
     judged = [step for step in steps if step.ratio is not None]
     if not judged:
-        return "not compared"
+        return message("DECODING.not_compared")
     worst = max(judged, key=lambda step: step.ratio or 0.0)
-    text = f"largest error {times(worst.ratio or 0.0)} its budget, at {step_name(worst)}"
+    text = message("DECODING.largest", ratio=times(worst.ratio or 0.0), step=step_name(worst))
     wrong = [step for step in steps if step.verdict is Verdict.DIVERGENT]
     if wrong:
-        text += f"; beyond it at {len(wrong)} of {len(steps)}, first at {step_name(wrong[0])}"
+        text += message(
+            "DECODING.beyond", count=len(wrong), total=len(steps), first=step_name(wrong[0])
+        )
     shares = [step.top_k for step in steps if step.top_k is not None]
     if shares:
-        text += f"; of the {TOP_K} largest, {sum(shares) / len(shares):.1%} agree"
+        text += message("DECODING.top", count=TOP_K, share=sum(shares) / len(shares))
     return text
 
 
@@ -120,7 +140,9 @@ def _caches(decoding: Decoding) -> str:
     if first is not None:
         cache = decoding.caches[first]
         at = cache.first_wrong or 0
-        return f"the first that is wrong: {cache_name(cache)}, at {_at(decoding, cache, at)}"
+        return message(
+            "DECODING.first_wrong", cache=cache_name(cache), place=_at(decoding, cache, at)
+        )
     ratios = [
         (ratio, cache, at)
         for cache in decoding.caches
@@ -128,11 +150,11 @@ def _caches(decoding: Decoding) -> str:
         if ratio is not None
     ]
     if not ratios:
-        return "not compared"
+        return message("DECODING.not_compared")
     ratio, cache, at = max(ratios, key=lambda each: each[0])
     # A loss beyond what the width intends may still be that of its weights alone.
-    text = "within their budgets" if ratio <= 1.0 else "none is wrong"
-    return f"{text}; the largest error: {cache_name(cache)}, {_at(decoding, cache, at)}"
+    key = "DECODING.within" if ratio <= 1.0 else "DECODING.beyond_intended"
+    return message(key, cache=cache_name(cache), place=_at(decoding, cache, at))
 
 
 def _wrong_caches(decoding: Decoding) -> Iterator[str]:
@@ -143,12 +165,16 @@ def _wrong_caches(decoding: Decoding) -> Iterator[str]:
     ]
     wrong.sort(key=lambda cache: (cache.first_wrong or 0, cache.layer))
     for cache in wrong[:MOST_CACHES]:
-        yield f"then {cache_name(cache)}, at {_at(decoding, cache, cache.first_wrong or 0)}"
+        yield message(
+            "DECODING.then",
+            cache=cache_name(cache),
+            place=_at(decoding, cache, cache.first_wrong or 0),
+        )
     if len(wrong) > MOST_CACHES:
-        yield f"… and {len(wrong) - MOST_CACHES} more caches: --format json"
+        yield message("DECODING.more_caches", count=len(wrong) - MOST_CACHES)
 
 
 def _at(decoding: Decoding, cache: CacheErrors, place: int) -> str:
     ratio = cache.ratios[place]
-    size = "" if ratio is None else f" with {times(ratio)} its budget"
+    size = "" if ratio is None else message("DECODING.with_ratio", ratio=times(ratio))
     return f"{step_name(decoding.steps[place])}{size}"

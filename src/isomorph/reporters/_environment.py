@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from isomorph.core.escaping import counted, printable
+from isomorph.core.messages import message
 from isomorph.reporters._findings import MARGIN, labeled
 
 if TYPE_CHECKING:
@@ -31,7 +32,9 @@ def sides(report: Report, width: int, *, everything: bool) -> Iterator[Renderabl
                 continue
             if place in ("run", "plain") and model.role in why:
                 if place == "run":
-                    text = f"{environment.runtime}: not run, {why[model.role]}"
+                    text = message(
+                        "REPORT.run_not_made", runtime=environment.runtime, why=why[model.role]
+                    )
                     yield line(f"  {place}", printable(text))
                 continue
             run = report.environments.get(f"{model.role} run")
@@ -89,4 +92,8 @@ def _beside(plain: Environment, run: Environment) -> str:
         for key, value in sorted(plain.settings.items())
         if value != run.settings.get(key)
     ]
-    return printable(f"as run, but {', '.join(other) or 'with every optimizer off'}")
+    return printable(
+        message("REPORT.oracle_as_run", but=", ".join(other))
+        if other
+        else message("REPORT.oracle_plain")
+    )

@@ -7,12 +7,13 @@ import math
 from rich.text import Text
 
 from isomorph.core.divergence import Budget, Distance, Divergence, ErrorTerm, Judgment, Verdict
+from isomorph.core.messages import message
 
 MOST_TIMES = 1e12
 """A larger multiple is not shown: its denominator is as good as zero."""
 
-NOT_MEASURED = "not measured"
-NOTHING_FINITE = "no finite value"
+NOT_MEASURED = message("FIGURE.not_measured")
+NOTHING_FINITE = message("FIGURE.nothing_finite")
 
 # Not knowing is never green.
 VERDICT_STYLE = {
@@ -63,7 +64,7 @@ def size(part: ErrorTerm) -> str:
     distance = part.distance
     misplaced = distance.nonfinite_mismatch
     if distance.elements == 0:
-        return "no elements"
+        return message("FIGURE.no_elements")
     if distance.max_abs is None and not misplaced:
         return f"{distance.differing} differ"
     return number(distance.max_abs) + (f", {misplaced} NaN/Inf" if misplaced else "")
@@ -78,23 +79,28 @@ def share(part: ErrorTerm, yardstick: str) -> Text:
     """How much of its yardstick an error uses up; not knowing is never green."""
     ratio = part.budget.ratio
     if ratio is None:
-        text = f"{yardstick} not judged"
+        text = message("FIGURE.not_judged", yardstick=yardstick)
     else:
-        text = "none is allowed" if ratio == math.inf else f"{used(part.budget)} {yardstick}"
+        text = (
+            message("FIGURE.none_allowed")
+            if ratio == math.inf
+            else f"{used(part.budget)} {yardstick}"
+        )
     return Text(text, style=JUDGMENT_STYLE[part.budget.within])
 
 
 def seen(distance: Distance, *, verbose: bool = False) -> str:
     """The distance of the two runs: relative to the norm, and of the worst element."""
     if distance.max_abs is None:
-        return f"{distance.differing} of {distance.elements} differ"
+        return message("FIGURE.differing", count=distance.differing, elements=distance.elements)
     if distance.max_rel is None and distance.cosine is None:  # whole numbers and truths
-        text = f"{distance.differing} of {distance.elements} differ"
-        return f"{text}\nby {distance.max_abs:g} at most" if distance.max_abs > 1 else text
+        text = message("FIGURE.differing", count=distance.differing, elements=distance.elements)
+        most = message("FIGURE.by_at_most", size=distance.max_abs)
+        return f"{text}\n{most}" if distance.max_abs > 1 else text
     lines = [
         f"norm-relative {number(distance.relative_l2)}",
-        f"largest abs {number(distance.max_abs)}",
+        message("FIGURE.largest", number=number(distance.max_abs)),
     ]
     if verbose:
-        lines.append(f"largest element-wise ratio {number(distance.max_rel)}")
+        lines.append(message("FIGURE.largest_ratio", number=number(distance.max_rel)))
     return "\n".join([*lines, f"cosine {closeness(distance.cosine)}"])

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from isomorph.core.divergence import Verdict
 from isomorph.core.escaping import counted, printable
+from isomorph.core.messages import message
 from isomorph.core.report import FindingEffect, FindingStatus
 from isomorph.reporters._figures import number
 from isomorph.reporters._repair_command import needs_report, repair_command, repairable
@@ -22,14 +23,14 @@ MARGIN = 10
 MOST_FINDINGS = 5
 _STATUS = {
     FindingStatus.CONFIRMED: "confirmed",
-    FindingStatus.SUSPECTED: "suspected, not confirmed",
+    FindingStatus.SUSPECTED: message("FINDING.suspected"),
     FindingStatus.REFUTED: "refuted",
 }
 _EFFECT = {
     FindingEffect.REACHES_OUTPUT: "",
-    FindingEffect.BELOW_ROUNDING: "smaller than rounding",
-    FindingEffect.LATENT: "not shown by the given inputs",
-    FindingEffect.NONE: "changes no number",
+    FindingEffect.BELOW_ROUNDING: message("FINDING.below_rounding"),
+    FindingEffect.LATENT: message("FINDING.latent"),
+    FindingEffect.NONE: message("FINDING.no_number"),
 }
 
 
@@ -52,7 +53,7 @@ def findings(report: Report, *, verbose: bool) -> Iterator[RenderableType]:
         yield from _finding(group[0], command, verbose=verbose)
         if command is not None:
             if needs_report(report):
-                yield labeled("", "REPORT.json is the report of this check: add -o REPORT.json")
+                yield labeled("", message("FINDING.needs_report"))
             repair = None  # one command is for all of them
     left = sum(len(group) for group in groups[most:])
     if left:
@@ -107,7 +108,7 @@ def _counterpart(finding: Finding) -> str:
     if not finding.reference_nodes:
         return ""
     if finding.reference_nodes == (finding.node,):
-        return ", as in the reference"
+        return message("FINDING.as_reference")
     return f" (reference: {', '.join(printable(n, limit=80) for n in finding.reference_nodes[:3])})"
 
 
@@ -129,7 +130,7 @@ def _finding(finding: Finding, repair: str | None, *, verbose: bool) -> Iterator
         yield labeled("  source", printable("  ".join(part for part in parts if part)))
     evidence = [_code(finding)]
     if verbose and finding.local_error is not None:
-        evidence.append(f"own error {number(finding.local_error)}")
+        evidence.append(message("FINDING.own_error", error=number(finding.local_error)))
     if verbose and finding.inherited_error is not None:
         evidence.append(f"inherited {number(finding.inherited_error)}")
     yield labeled("  code", printable(", ".join(evidence)))

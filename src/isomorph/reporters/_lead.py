@@ -26,17 +26,21 @@ if TYPE_CHECKING:
 def lead(report: Report) -> Iterator[RenderableType]:
     """The verdict with its reason; of a loss its size, and the tensor that loses most."""
     word = Text(printable(report.headline), style=VERDICT_STYLE[report.verdict])
-    parts = [report.reason]
-    if report.verdict is Verdict.DIVERGENT:
-        parts += _difference(report)
-    if report.verdict is Verdict.DEGRADED:
-        parts = [*quality(report), report.reason]
-    text = printable("; ".join(filter(None, parts)), limit=2000)
-    yield Text.assemble(word, f"{aside(report)}  {text}")
+    yield Text.assemble(word, f"{aside(report)}  {printable(explanation(report), limit=2000)}")
     if report.verdict is Verdict.DEGRADED:
         weakest = next((each for each in report.quantization if each.lost_db > 0), None)
         if weakest is not None:
             yield labeled("  weakest", _weakest(weakest))
+
+
+def explanation(report: Report) -> str:
+    """The reason of the verdict with the number that matters most: a difference, or a loss."""
+    parts = [report.reason]
+    if report.verdict is Verdict.DIVERGENT:
+        parts.append(difference(report))
+    if report.verdict is Verdict.DEGRADED:
+        parts = [*quality(report), report.reason]
+    return "; ".join(filter(None, parts))
 
 
 def aside(report: Report) -> str:
@@ -44,16 +48,16 @@ def aside(report: Report) -> str:
     if report.exit_code == report.verdict.exit_code:
         return ""
     if report.exit_code == BUG:
-        return ", against its proof"
-    return ", accepted" if report.exit_code == 0 else ", but not strictly"
+        return message("LEAD.against_proof")
+    return ", accepted" if report.exit_code == 0 else message("LEAD.not_strictly")
 
 
-def _difference(report: Report) -> Iterator[str]:
-    """The output that differs most, by how much, and on how many inputs."""
+def difference(report: Report) -> str:
+    """The output that differs most, by how much, and on how many inputs; empty if not measured."""
     wrong = [each for each in report.outputs if each.verdict is Verdict.DIVERGENT]
     measured = [each for each in wrong if _relative(each) > 0.0]
     if not measured:
-        return
+        return ""
     worst = max(measured, key=_relative)
     text = message(
         "LEAD.output_differs", output=output_name(worst), size=percentage(_relative(worst))
@@ -64,8 +68,10 @@ def _difference(report: Report) -> Iterator[str]:
         tried = entry.within + entry.beyond + entry.not_compared
         text = message("LEAD.on_inputs", text=text, count=entry.beyond, inputs=_inputs(tried))
     if len(wrong) > 1:
-        text = message("LEAD.others", text=text, others=counted(len(wrong) - 1, "more output"))
-    yield text
+        text = message(
+            "LEAD.others", text=text, others=counted(len(wrong) - 1, message("LEAD.output"))
+        )
+    return text
 
 
 def _inputs(count: int) -> str:

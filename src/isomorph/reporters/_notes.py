@@ -38,7 +38,7 @@ def stated_facts(report: Report) -> Iterator[RenderableType]:
         text = each.summary if each.fix is None else f"{each.summary}; {each.fix}"
         yield labeled("note", f"{printable(text)} ({printable(each.code)})")
     if len(facts) > MOST_NOTES:
-        yield labeled("note", f"… and {len(facts) - MOST_NOTES} more: --format json")
+        yield labeled("note", message("REPORT.more", count=len(facts) - MOST_NOTES))
 
 
 def notes(report: Report, *, skipped: bool) -> Iterator[RenderableType]:
@@ -53,15 +53,15 @@ def notes(report: Report, *, skipped: bool) -> Iterator[RenderableType]:
     for line in parts[:MOST_NOTES]:
         yield labeled("note", printable(line))
     if len(parts) > MOST_NOTES:
-        yield labeled("note", f"… and {len(parts) - MOST_NOTES} more: --format json")
+        yield labeled("note", message("REPORT.more", count=len(parts) - MOST_NOTES))
     lines = _skipped(report.skipped)
     if lines and not skipped:
-        yield labeled("skipped", f"{counted(len(lines), 'step')} of the check: -v lists them")
+        yield labeled("skipped", message("REPORT.skipped", steps=counted(len(lines), "step")))
         return
     for line in lines[:MOST_NOTES]:
         yield labeled("skipped", printable(line))
     if len(lines) > MOST_NOTES:
-        yield labeled("skipped", f"… and {len(lines) - MOST_NOTES} more: --format json")
+        yield labeled("skipped", message("REPORT.more", count=len(lines) - MOST_NOTES))
 
 
 def _not_compared(report: Report) -> Iterator[RenderableType]:
@@ -70,10 +70,15 @@ def _not_compared(report: Report) -> Iterator[RenderableType]:
     missing = [each for each in covered if each.not_compared]
     for each in missing[:MOST_NOTES]:
         tried = each.within + each.beyond + each.not_compared
-        text = f"output {each.output!r} on {each.not_compared} of {counted(tried, 'input')}"
+        text = message(
+            "REPORT.not_compared",
+            output=each.output,
+            count=each.not_compared,
+            inputs=counted(tried, "input"),
+        )
         yield labeled("unjudged", printable(f"{text}: {'; '.join(each.reasons)}"))
     if len(missing) > MOST_NOTES:
-        yield labeled("unjudged", f"… and {len(missing) - MOST_NOTES} more: --format json")
+        yield labeled("unjudged", message("REPORT.more", count=len(missing) - MOST_NOTES))
 
 
 def _skipped(all_of: Sequence[Skipped]) -> list[str]:
@@ -87,7 +92,9 @@ def _skipped(all_of: Sequence[Skipped]) -> list[str]:
 def _renamed(kind: str, bindings: Sequence[Binding]) -> list[str]:
     # A pair of equal names, bound by them, is what everyone expects.
     return [
-        message(
+        message("INTERFACE.renamed_in_order", reference=one.reference, candidate=one.candidate)
+        if kind == "input" and one.how is BoundBy.VALUES
+        else message(
             "INTERFACE.renamed",
             kind=kind,
             reference=one.reference,

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from isomorph.core.divergence import Divergence, ErrorTerm, Verdict
 from isomorph.core.escaping import printable
+from isomorph.core.messages import message
 from isomorph.reporters._figures import (
     NOT_MEASURED,
     NOTHING_FINITE,
@@ -53,13 +54,19 @@ COLUMNS = (
         heading="translation",
         yardsticks=(
             ("allowance", lambda one: _translation(one, float64_rounding=False)),
-            ("float64 rounding", lambda one: _translation(one, float64_rounding=True)),
+            (message("FIGURE.rounding"), lambda one: _translation(one, float64_rounding=True)),
             ("rounding", lambda one: one.rounding),
-            ("intended loss", lambda one: one.intended_loss),
+            (message("FIGURE.loss"), lambda one: one.intended_loss),
         ),
     ),
-    Column(heading="reference run", yardsticks=(("budget", lambda one: one.execution_reference),)),
-    Column(heading="candidate run", yardsticks=(("budget", lambda one: one.execution_candidate),)),
+    Column(
+        heading=message("FIGURE.reference_run"),
+        yardsticks=(("budget", lambda one: one.execution_reference),),
+    ),
+    Column(
+        heading=message("FIGURE.candidate_run"),
+        yardsticks=(("budget", lambda one: one.execution_candidate),),
+    ),
 )
 
 
@@ -70,7 +77,9 @@ def outputs(
 
     ``alone``: the model is compared with its own oracle, so there is no other side.
     """
-    columns = [each for each in COLUMNS if not alone or each.heading == "candidate run"]
+    columns = [
+        each for each in COLUMNS if not alone or each.heading == message("FIGURE.candidate_run")
+    ]
     ordered = sorted(found, key=lambda one: _WORST_FIRST.index(one.verdict))
     if len(found) > (MOST_ROWS if width >= TABLE_WIDTH else MOST_BLOCKS):
         ordered.sort(key=lambda one: (_WORST_FIRST.index(one.verdict), -_share_of_budget(one)))
@@ -86,10 +95,10 @@ def outputs(
     if rest:
         counts = (f"{sum(one.verdict is word for one in rest)} {word}" for word in _WORST_FIRST)
         text = ", ".join(count for count in counts if not count.startswith("0 "))
-        yield Text(f"… and {len(rest)} more outputs: {text}")
+        yield Text(message("REPORT.more_outputs_with", count=len(rest), verdicts=text))
     absent = [column.heading for column in columns if column not in measured]
     if absent:
-        yield Text(f"not measured: {', '.join(absent)}", style="magenta")
+        yield Text(message("FIGURE.not_measured_of", names=", ".join(absent)), style="magenta")
 
 
 def _share_of_budget(one: Divergence) -> float:

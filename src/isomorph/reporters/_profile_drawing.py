@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from isomorph.core.escaping import printable
+from isomorph.core.messages import message
 
 if TYPE_CHECKING:
     from isomorph.core.profile import GraphProfile, Number
@@ -19,9 +20,9 @@ _RUNS = {"reference": "#3b82c4", "candidate": "#b7791f"}
 _SERIES = (
     # The hues of the page, distinguished by their dashes as well. A notebook does not say whether
     # it is light or dark, so each is readable on both.
-    ("translation", "translation: graph against graph, in float64", "#d6336c", ""),
-    ("execution", "{role} run against its graph in float64", "", "6 3"),
-    ("budget", "rounding budget of the run", "#868e96", "2 3"),
+    ("translation", "PROFILE.translation", "#d6336c", ""),
+    ("execution", "PROFILE.execution", "", "6 3"),
+    ("budget", "PROFILE.budget", "#868e96", "2 3"),
 )
 _MOST_LABELS = 3
 _FLOOR = 1e-20
@@ -32,7 +33,7 @@ def profile_drawing(graph: GraphProfile, faulty: set[str]) -> str:
     """The errors of each node of a graph in topological order; ``faulty`` nodes are marked."""
     series = [
         (
-            title.format(role=printable(graph.role)),
+            message(title, role=printable(graph.role)),
             color or _RUNS.get(graph.role, _RUNS["candidate"]),
             dash,
             getattr(graph, name),
@@ -45,14 +46,23 @@ def profile_drawing(graph: GraphProfile, faulty: set[str]) -> str:
         return ""
     low = math.floor(math.log10(max(min(values), _FLOOR)))
     high = max(math.ceil(math.log10(max(values))), low + 1)
+    # What is exact in every respect (sizes, masks) would pull each line to the lower edge.
+    drawn = [
+        place
+        for place, name in enumerate(graph.nodes)
+        if name in faulty or any(_shown(line[place]) for *_, line in series)
+    ]
     count = len(graph.nodes)
     parts = [
         *_axis(low, high, count),
-        *(_line(line, low, high, color, dash) for _, color, dash, line in series),
-        *_marks(graph, faulty),
+        *(
+            _line([line[place] for place in drawn], low, high, color, dash)
+            for _, color, dash, line in series
+        ),
+        *_marks([graph.nodes[place] for place in drawn], faulty),
         *_legend([(title, color, dash) for title, color, dash, _ in series]),
     ]
-    title = f"Relative error at each of {count} nodes of the {escape(printable(graph.role))}"
+    title = message("PROFILE.title", count=count, role=escape(printable(graph.role)))
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" style="max-width:100%;height:auto" '
         f'role="img" aria-label="{title}" font-family="system-ui,sans-serif" font-size="11">\n'
@@ -88,7 +98,7 @@ def _axis(low: int, high: int, count: int) -> Iterator[str]:
         )
     yield (
         f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 7}" text-anchor="end" fill="currentColor">'
-        f"{count} nodes in topological order</text>"
+        f"{message('PROFILE.axis', count=count)}</text>"
     )
 
 
@@ -108,17 +118,17 @@ def _line(values: Sequence[Number], low: int, high: int, color: str, dash: str) 
     return f'<polyline points="{joined}" fill="none" stroke="{color}" stroke-width="1.7"{dashes}/>'
 
 
-def _marks(graph: GraphProfile, faulty: set[str]) -> Iterator[str]:
-    places = [place for place, name in enumerate(graph.nodes) if name in faulty]
+def _marks(nodes: Sequence[str], faulty: set[str]) -> Iterator[str]:
+    places = [place for place, name in enumerate(nodes) if name in faulty]
     for rank, place in enumerate(places):
-        x = _across(place, len(graph.nodes))
+        x = _across(place, len(nodes))
         yield (
             f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}" '
             'stroke="#e03131" stroke-width="1.2"/>'
         )
         if rank < _MOST_LABELS:
             anchor = "end" if x > WIDTH / 2 else "start"
-            name = escape(printable(graph.nodes[place], limit=60))
+            name = escape(printable(nodes[place], limit=60))
             shift = -4 if anchor == "end" else 4
             yield (
                 f'<text x="{x + shift:.1f}" y="{TOP + 11 + 13 * rank}" text-anchor="{anchor}" '

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from isomorph.core.escaping import printable
+from isomorph.core.messages import message
 from isomorph.core.quantized_tensor import Interval, QuantizedTensor
 from isomorph.reporters._outputs import TABLE_WIDTH
 
@@ -26,15 +27,15 @@ def quantized(
     """The worst rows; the report has them worst first."""
     shown = rows[: MOST_ROWS if verbose else FEW_ROWS]
     table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="dim")
-    table.add_column("quantized tensor", overflow="fold", min_width=_LEAST_NAME)
+    table.add_column(message("QUANTIZED.tensor"), overflow="fold", min_width=_LEAST_NAME)
     extra = _EXTRA[: sum(width >= least for least, _, _ in _EXTRA)]
     for _, heading, _ in extra:
         table.add_column(heading, no_wrap=True)
-    for heading in ("clipped", "used", "SQNR (ideal)", "quanta"):
+    for heading in ("clipped", "used", message("QUANTIZED.ideal"), "quanta"):
         table.add_column(heading, no_wrap=True, justify="right")
     gains = any(row.gain is not None for row in shown)
     if gains:
-        table.add_column("in float", no_wrap=True, justify="right")
+        table.add_column(message("QUANTIZED.in_float"), no_wrap=True, justify="right")
     remarks = any(
         row.counterpart is not None or row.misread or row.factor is not None for row in rows
     )
@@ -60,7 +61,7 @@ def quantized(
     yield table
     if len(rows) > len(shown):
         more = "--format json" if verbose else "-v"
-        yield Text(f"… and {len(rows) - len(shown)} more quantized tensors: {more}")
+        yield Text(message("QUANTIZED.more", count=len(rows) - len(shown), how=more))
 
 
 def _ends(name: str, most: int) -> str:
@@ -100,9 +101,9 @@ def _decibels(value: float | None) -> str:
 
 
 def _remark(row: QuantizedTensor) -> Text:
-    parts = [f"reader has another {_words(row.misread)}"] if row.misread else []
+    parts = [message("QUANTIZED.misread", names=_words(row.misread))] if row.misread else []
     if row.factor is not None:
-        parts.append(f"{row.factor:.4g} × the reference's")
+        parts.append(message("QUANTIZED.factor", factor=row.factor))
     if row.changed:
         parts.append(f"{_words(row.changed)} changed")
     return Text("; ".join(parts), style="red" if row.misread else "")

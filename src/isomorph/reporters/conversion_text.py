@@ -39,7 +39,9 @@ def lines(conversion: Conversion) -> Iterator[str]:
     yield f"{_heading(conversion)}  {conversion.reason}"
     yield ""
     source = conversion.source
-    yield f"source  {source.location}: {source.framework}, {source.nodes} nodes"
+    yield "source  " + message(
+        "CONVERT.origin", file=source.location, framework=source.framework, count=source.nodes
+    )
     for place, hop in enumerate(conversion.chosen, 1):
         yield from _hop_lines(f"hop {place}", hop)
     for hop in conversion.tried:
@@ -47,19 +49,19 @@ def lines(conversion: Conversion) -> Iterator[str]:
     lost = dict.fromkeys(each for hop in conversion.chosen for each in hop.lost)
     if lost:
         yield ""
-        yield from (f"not kept  {each}" for each in lost)
+        not_kept = message("CONVERT.not_kept")
+        yield from (f"{not_kept:<10}{each}" for each in lost)
     untried = _untried(conversion)
     if untried:
         yield ""
         for route in untried[:_MOST_ALTERNATIVES]:
-            missing = f", not installed: {'; '.join(route.missing)}" if route.missing else ""
-            yield f"or by     {route.words}{missing}"
+            yield f"{message('CONVERT.or_by'):<10}{_route(route)}"
     yield ""
     written = conversion.output is not None
     key = "CONVERT.written" if written else "CONVERT.unwritten"
     yield message(key, output=conversion.output)
     if conversion.report_file is not None:
-        yield f"report in {conversion.report_file}"
+        yield message("CONVERT.report_in", file=conversion.report_file)
     if conversion.repeat:
         yield f"again     {conversion.repeat}"
 
@@ -84,7 +86,11 @@ def _heading(conversion: Conversion) -> str:
     done = conversion.output is not None and conversion.verdict.exit_code == 0
     if done:
         return f"CONVERTED, {conversion.verdict}"
-    word = "NOT CONVERTED" if conversion.output is None else "NOT PROVEN"
+    word = (
+        message("CONVERT.not_converted")
+        if conversion.output is None
+        else message("CONVERT.not_proven")
+    )
     return f"{word}, {conversion.verdict}"
 
 
@@ -92,8 +98,8 @@ def _hop_lines(word: str, hop: Hop) -> Iterator[str]:
     step = hop.step
     width = f", {step.width}" if step.width != AS_IS else ""
     yield (
-        f"{word:<6}  {step.source} → {step.target}{width}  by {step.converter}: "
-        f"{hop.status}, {hop.seconds:.0f} s"
+        f"{word:<6}  {step.source} → {step.target}{width}  "
+        + message("CONVERT.hop", converter=step.converter, status=hop.status, seconds=hop.seconds)
     )
     yield from (f"  note    {note}" for note in hop.notes)
     if hop.status != HopStatus.FAILED:
@@ -156,9 +162,13 @@ def _short(text: str) -> str:
 
 def route_lines(routes: Iterable[Route]) -> Iterator[str]:
     """Each planned route, with what to install for it."""
-    for route in routes:
-        missing = f"  (not installed: {'; '.join(route.missing)})" if route.missing else ""
-        yield f"{route.words}{missing}"
+    yield from map(_route, routes)
+
+
+def _route(route: Route) -> str:
+    if not route.missing:
+        return route.words
+    return message("CONVERT.lacking", route=route.words, names="; ".join(route.missing))
 
 
 def _measured(report: Report) -> Iterator[str]:
@@ -178,7 +188,7 @@ def _sizes(report: Report) -> Iterator[str]:
         shapes.setdefault(each.name, {})["×".join(map(str, each.shape))] = None
     for name, tried in shapes.items():
         if len(tried) > 1:
-            yield f"  sizes   {name} was tried at {', '.join(tried)}"
+            yield f"  sizes   {message('CONVERT.sizes', name=name, sizes=', '.join(tried))}"
 
 
 def _errors(output: Divergence) -> str:
@@ -187,14 +197,16 @@ def _errors(output: Divergence) -> str:
     if output.translation is not None:
         parts.append(f"translation {_number(output.translation.distance.max_abs)}")
     if output.intended_loss is not None and output.intended_loss.budget.ratio is not None:
-        parts.append(f"{output.intended_loss.budget.ratio:.2f}× the intended loss")
+        parts.append(message("CONVERT.of_loss", ratio=output.intended_loss.budget.ratio))
     if output.observed is not None:
         parts.append(f"observed {_number(output.observed.distance.max_abs)}")
     return f"{output.verdict}, {', '.join(parts) or 'nothing was measured'}"
 
 
 def _number(value: float | None) -> str:
-    return "not measured" if value is None else "0" if value == 0 else f"{value:.1e}"
+    return (
+        message("FIGURE.not_measured") if value is None else "0" if value == 0 else f"{value:.1e}"
+    )
 
 
 def _finding(finding: Finding) -> str:

@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from isomorph.core.messages import message
+
 if TYPE_CHECKING:
     from isomorph.core.explanation import Explanation
 
@@ -24,11 +26,15 @@ def lines(found: Explanation) -> Iterator[str]:
     yield f"{found.word} ({found.kind}{ends})"
     yield from _paragraph("", found.what)
     if found.recognized:
-        yield from _paragraph("how it is known", found.recognized)
-    yield from _paragraph("what to do", found.do)
+        yield from _paragraph(message("EXPLAIN.known_how"), found.recognized)
+    yield from _paragraph(message("EXPLAIN.to_do"), found.do)
     shown = found.issues[:_MOST_ISSUES]
     if shown:
-        yield "  known cases, among others:" if len(shown) < len(found.issues) else "  known cases:"
+        yield (
+            message("EXPLAIN.some_cases")
+            if len(shown) < len(found.issues)
+            else message("EXPLAIN.cases")
+        )
         for issue in shown:
             yield from textwrap.wrap(
                 issue, _WIDTH, initial_indent="    ", subsequent_indent="      "

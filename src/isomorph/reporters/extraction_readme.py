@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isomorph.core.escaping import printable
+from isomorph.core.messages import message
 
 if TYPE_CHECKING:
     from isomorph.core.extraction import Extraction
@@ -13,25 +14,35 @@ if TYPE_CHECKING:
 def readme(found: Extraction) -> str:
     """Ready to be attached to a bug report."""
     files = [
-        *([f"- `{found.reference}`: what it should compute"] if found.reference else []),
-        f"- `{found.candidate}`: what it computes, {found.nodes} of {found.nodes_before} nodes",
-        f"- `{found.inputs}`: the inputs of the part, as they arrive there",
+        *([message("README.extract_reference", file=found.reference)] if found.reference else []),
+        message(
+            "README.extract_candidate",
+            file=found.candidate,
+            nodes=found.nodes,
+            count=found.nodes_before,
+        ),
+        message("README.extract_inputs", file=found.inputs),
     ]
     lines = [
-        f"# A fault at node `{_quoted(found.node)}`",
+        "# " + message("README.extract_title", node=_quoted(found.node)),
         "",
         *_summary(found),
         "",
-        *files,
+        *(f"- {each}" for each in files),
         "",
         *_script(found),
-        "With isomorph, in this folder:" if found.script else "To see it, in this folder:",
+        message("README.extract_isomorph") if found.script else message("README.extract_see"),
         "",
         "```",
         found.command,
         "```",
         "",
-        f"Verdict: {found.report.verdict.value}: {_quoted(found.report.reason)}.",
+        message(
+            "README.extract_verdict",
+            verdict=found.report.verdict.value.upper(),
+            reason=_quoted(found.report.reason),
+        ),
+        "",
         *(f"- {_quoted(line)}" for line in _figures(found)),
         "",
         *(f"- {_quoted(line)}" for line in _environments(found)),
@@ -41,23 +52,19 @@ def readme(found: Extraction) -> str:
 
 def _script(found: Extraction) -> list[str]:
     if found.script is None:
-        why = f"There is no script for it without isomorph: {_quoted(found.no_script)}."
+        why = message("README.extract_no_script", why=_quoted(found.no_script))
         return [why, ""] if found.no_script else []
-    text = "To see it, in this folder, with the frameworks alone (exit code 0: it is there):"
+    text = message("README.extract_script")
     return [text, "", "```", f"python {found.script}", "```", ""]
 
 
 def _summary(found: Extraction) -> list[str]:
-    kind = (
-        "The candidate's part does not compute what the reference's part does."
-        if found.reference
-        else "The part does not run as its own graph does, evaluated in float64."
-    )
+    kind = message("README.extract_pair") if found.reference else message("README.extract_run")
     if not found.shows:
-        kind = "Cut out alone, the part does not show the fault that the whole model shows."
+        kind = message("README.extract_hides")
     lines = [kind]
     if found.whole:
-        lines.append("It begins at the model's inputs: no smaller part shows the fault.")
+        lines.append(message("README.extract_whole"))
     return lines
 
 
@@ -69,15 +76,27 @@ def _figures(found: Extraction) -> list[str]:
             continue
         off = seen.distance
         lines.append(
-            f"output {each.candidate_output!r}: {off.differing} of {off.elements} values differ, "
-            f"by {off.max_abs if off.max_abs is not None else float('nan'):.3g} at most"
+            message(
+                "README.extract_output",
+                output=each.candidate_output,
+                count=off.differing,
+                elements=off.elements,
+                size=off.max_abs if off.max_abs is not None else float("nan"),
+            )
         )
     return lines
 
 
 def _environments(found: Extraction) -> list[str]:
     return [
-        f"{name}: {used.runtime} {used.version} on {used.device}, {used.precision}"
+        message(
+            "README.extract_environment",
+            name=name,
+            runtime=used.runtime,
+            version=used.version,
+            device=used.device,
+            precision=used.precision,
+        )
         for name, used in found.report.environments.items()
     ]
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from isomorph.core.escaping import printable
+from isomorph.core.messages import message
 from isomorph.reporters._annotations import (
     command_property,
     command_text,
@@ -49,10 +50,10 @@ def _commands(report: Report) -> Iterator[str]:
     limits = {"error": MOST - (headline == "error"), "warning": MOST}
     dropped = sum(max(0, len(all_of) - limits[word]) for word, all_of in found.items())
     covers = report.headline.removeprefix(str(report.verdict).upper())
-    message = f"{report.verdict}{printable(covers)}: {printable(report.reason)}"
+    text = f"{report.verdict}{printable(covers)}: {printable(report.reason)}"
     if dropped:
-        message += f" ({dropped} more findings are not shown here)"
-    yield _command(headline, {"title": f"isomorph: {title(report)}"}, message)
+        text += message("REPORT.dropped_findings", count=dropped)
+    yield _command(headline, {"title": f"isomorph: {title(report)}"}, text)
     for word, all_of in found.items():
         for finding in all_of[: limits[word]]:
             file, line = place(finding, report)
@@ -66,6 +67,6 @@ def _heading(finding: Finding) -> str:
     return f"{printable(finding.code)}{where}"
 
 
-def _command(word: str, properties: dict[str, str], message: str) -> str:
+def _command(word: str, properties: dict[str, str], text: str) -> str:
     listed = ",".join(f"{key}={command_property(value)}" for key, value in properties.items())
-    return f"::{word} {listed}::{command_text(message)}"
+    return f"::{word} {listed}::{command_text(text)}"

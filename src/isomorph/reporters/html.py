@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from isomorph.core.divergence import Verdict
+from isomorph.reporters._lead import difference
 from isomorph.reporters._repair_command import repair_command, repairable
 from isomorph.reporters.json import as_json
 from isomorph.web import page
@@ -40,8 +42,12 @@ class HtmlReporter:
 
 
 def page_data(report: Report) -> dict[str, Any]:
-    """The report, and for each finding the command that repairs it; None where no patch may."""
+    """The report, by how much it differs in words, and the command that repairs each finding.
+
+    There is no command where no patch may help.
+    """
     data = {each.name: getattr(report, each.name) for each in fields(report)}
     command = repair_command(report)
     commands = [command if repairable(each, report) else None for each in report.findings]
-    return {**data, "repair_commands": commands}
+    apart = difference(report) if report.verdict is Verdict.DIVERGENT else ""
+    return {**data, "difference": apart, "repair_commands": commands}

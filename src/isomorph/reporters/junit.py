@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import BUG
 from isomorph.core.escaping import printable
+from isomorph.core.messages import message
 from isomorph.reporters._annotations import accepted, sentence, title
 from isomorph.reporters._figures import NOT_MEASURED
 from isomorph.reporters._proof import counts, error_probability, share
@@ -82,7 +83,7 @@ def _output(one: Divergence, report: Report) -> ET.Element:
     )
     excuse = accepted(report).get(one.candidate_output or one.reference_output or "")
     if one.verdict.exit_code and excuse is not None:
-        text = f"{one.verdict}, accepted by the baseline: {printable(excuse)}"
+        text = message("REPORT.accepted", verdict=one.verdict, why=printable(excuse))
         ET.SubElement(case, "system-out").text = xml_text(text)
     elif one.verdict.exit_code:
         kind = "error" if one.verdict is Verdict.UNKNOWN else "failure"
@@ -99,8 +100,13 @@ def _figures(one: Divergence) -> str:
         part = getattr(one, word)
         if part is not None:
             lines.append(
-                f"{word.replace('_', ' ')}: largest {_short(part.distance.max_abs)}, "
-                f"{_short(part.budget.ratio)} of its budget ({part.budget.derivation})"
+                message(
+                    "REPORT.term",
+                    term=word.replace("_", " "),
+                    size=_short(part.distance.max_abs),
+                    ratio=_short(part.budget.ratio),
+                    derivation=part.budget.derivation,
+                )
             )
     return "\n".join(lines)
 

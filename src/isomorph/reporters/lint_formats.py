@@ -10,6 +10,7 @@ from typing import Any
 
 from isomorph import registry
 from isomorph.core.lint import Lint, Remark, Severity
+from isomorph.core.messages import message
 from isomorph.reporters._annotations import command_property, command_text
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -29,14 +30,14 @@ def lines(lint: Lint) -> Iterator[str]:
         yield heading
         yield from (f"  at   {place}" for place in known[:_MOST_PLACES])
         if len(known) > _MOST_PLACES:
-            yield f"       and {len(known) - _MOST_PLACES} more: --format json"
+            yield "       " + message("REPORT.more", count=len(known) - _MOST_PLACES)
         yield f"  fix  {advice}"
         yield ""
     yield from (f"skipped  {each.what}: {each.why}" for each in lint.skipped)
     counted = Counter(remark.severity for remark in lint.remarks)
     there = [(counted[level], level) for level in Severity if counted[level]]
     counts = ", ".join(f"{many} {level}{'s' * (many > 1)}" for many, level in there)
-    target = f" on the way to {lint.to}" if lint.to else ""
+    target = message("LINT.on_the_way", target=lint.to) if lint.to else ""
     yield f"{lint.model.location}: {counts or 'nothing to remark'}{target}"
 
 

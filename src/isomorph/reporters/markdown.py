@@ -53,7 +53,8 @@ class MarkdownReporter:
             parts.append(part)
             shown += 1
         if shown < len(report.findings):
-            parts.append(f"… and {len(report.findings) - shown} more findings.\n")
+            more = message("REPORT.more_findings", count=len(report.findings) - shown)
+            parts.append(f"{more}\n")
         parts.append(_foot(report))
         return "\n".join(part for part in parts if part)
 
@@ -65,8 +66,13 @@ def _head(report: Report) -> str:
     head = f"## {mark} {word.capitalize()}{covers}: {_code(title(report))}\n"
     statuses = report.baseline.statuses if report.baseline is not None else ()
     known = [
-        f"- baseline: {_code(one.output or one.constant or one.node or '')} is {one.state}: "
-        f"{_plain(one.message)}"
+        "- "
+        + message(
+            "REPORT.baseline",
+            what=_code(one.output or one.constant or one.node or ""),
+            state=one.state,
+            message=_plain(one.message),
+        )
         for one in statuses
     ]
     return "\n".join([f"{head}\n{_plain(report.reason)}\n", *known, ""] if known else
@@ -76,8 +82,10 @@ def _head(report: Report) -> str:
 def _outputs(outputs: Sequence[Divergence]) -> str:
     if not outputs:
         return ""
+    runs = (message("FIGURE.reference_run"), message("FIGURE.candidate_run"))
+    columns = ("output", "verdict", "translation", *runs)
     lines = [
-        "| output | verdict | translation | reference run | candidate run |",
+        f"| {' | '.join(columns)} |",
         "| --- | --- | ---: | ---: | ---: |",
     ]
     for one in outputs[:MOST_OUTPUTS]:
@@ -87,7 +95,7 @@ def _outputs(outputs: Sequence[Divergence]) -> str:
                                           one.execution_candidate)]  # fmt: skip
         lines.append(f"| {_code(name)} | {one.verdict} | {' | '.join(cells)} |")
     if len(outputs) > MOST_OUTPUTS:
-        lines.append(f"\n… and {len(outputs) - MOST_OUTPUTS} more outputs.")
+        lines.append("\n" + message("REPORT.left_outputs", count=len(outputs) - MOST_OUTPUTS))
     return "\n".join(lines) + "\n"
 
 
@@ -102,7 +110,8 @@ def _proof(report: Report) -> str:
         for one in proof.outputs[:MOST_OUTPUTS]
     ]
     if len(proof.outputs) > MOST_OUTPUTS:
-        lines.append(f"- … and {len(proof.outputs) - MOST_OUTPUTS} more outputs.")
+        left = message("REPORT.left_outputs", count=len(proof.outputs) - MOST_OUTPUTS)
+        lines.append(f"- {left}")
     facts = [
         message("PROVE.section_size", axis=axis_words(axis)) for axis in proof.axes[:MOST_OUTPUTS]
     ]
@@ -114,13 +123,15 @@ def _proof(report: Report) -> str:
 
 def _cell(part: ErrorTerm | None) -> str:
     if part is None:
-        return "not measured"
+        return message("FIGURE.not_measured")
     size = "n/a" if part.distance.max_abs is None else f"{part.distance.max_abs:.3g}"
     ratio = part.budget.ratio
     if ratio is None:
         return size
     return (
-        f"{size}, none is allowed" if ratio == math.inf else f"{size}, {used(part.budget)} budget"
+        message("FIGURE.none_allowed_of", size=size)
+        if ratio == math.inf
+        else f"{size}, {used(part.budget)} budget"
     )
 
 
@@ -129,7 +140,7 @@ def _finding(finding: Finding) -> Iterator[str]:
     yield f"### {finding.rank}. {_plain(finding.code)}{where}\n"
     yield f"{_plain(finding.summary)}\n"
     effect = (
-        "changes no number"
+        message("FINDING.no_number")
         if finding.effect == FindingEffect.NONE
         else finding.effect.replace("_", " ")
     )
@@ -139,15 +150,19 @@ def _finding(finding: Finding) -> Iterator[str]:
     yield f"- {', '.join(labels)}"
     if finding.reference_nodes:
         names = ", ".join(_code(name) for name in finding.reference_nodes[:5])
-        yield f"- in the reference: {names}"
+        yield "- " + message("FINDING.in_reference", names=names)
     source = finding.source
     if source is not None and source.file:
         yield f"- source: {_code(f'{source.file}:{source.line}' if source.line else source.file)}"
     if finding.share is not None:
-        yield f"- {finding.share:.1%} of the output error goes with it"
+        yield "- " + message("FINDING.share", share=finding.share)
     for one in finding.experiments:
-        outcome = "as predicted" if one.agrees else "not as predicted"
-        tried = f"{one.change}; predicted: {one.predicts}; seen: {one.seen}"
+        outcome = (
+            message("FINDING.as_predicted") if one.agrees else message("FINDING.not_as_predicted")
+        )
+        tried = message(
+            "FINDING.experiment", change=one.change, predicts=one.predicts, seen=one.seen
+        )
         yield f"- {_plain(tried)} ({outcome})"
     if finding.fix:
         yield f"- **fix**: {_plain(finding.fix)}"
@@ -158,7 +173,9 @@ def _foot(report: Report) -> str:
     repair = repair_command(report)
     if repair is not None and any(repairable(each, report) for each in report.findings):
         lines.insert(0, f"- repair: {_code(repair)}")
-    closing = f"<sub>seed {report.seed}, isomorph {_plain(report.version)}</sub>\n"
+    closing = (
+        f"<sub>{message('REPORT.made', seed=report.seed, version=_plain(report.version))}</sub>\n"
+    )
     return "\n".join([*lines, "", closing] if lines else [closing])
 
 

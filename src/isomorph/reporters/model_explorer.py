@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import UsageError
+from isomorph.core.messages import message
 from isomorph.core.report import FindingEffect
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def _overlay(side: GraphProfile, faulty: set[str | None]) -> str:
     values = side.translation if translated else side.execution
     what = "translation" if translated else "run"
     data = {
-        "name": f"isomorph: log10 of the {what} error",
+        "name": message("REPORT.overlay", error=what),
         "results": _results(side, values, faulty if side.role == "candidate" else set()),
         "gradient": [{"stop": stop, "bgColor": color} for stop, color in _GRADIENT],
     }

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from isomorph.core.escaping import printable
+from isomorph.core.messages import message
 from isomorph.reporters.diff_text import parameters
 from isomorph.reporters.json import as_json
 from isomorph.reporters.table import bytes_text, columns, shape_text
@@ -29,13 +30,13 @@ def as_text(model: Model, *, nodes: bool) -> str:
     if nodes:
         rows = [(node.name, node.native_op, _wires(node), _source(node))
                 for node in _every_node(model.graph)]  # fmt: skip
-        parts += ["", columns([("node", "op", "inputs → outputs", "source"), *rows])]
+        parts += ["", columns([("node", "op", message("INSPECT.column"), "source"), *rows])]
     return "\n".join([printable(parts[0]), parts[1], *parts[2:]])
 
 
 def _facts(model: Model) -> Iterator[tuple[str, str]]:
     graph = model.graph
-    yield "producer", model.producer or "not stated"
+    yield "producer", model.producer or message("INSPECT.not_stated")
     if model.opset:
         yield (
             "opset",
@@ -44,7 +45,10 @@ def _facts(model: Model) -> Iterator[tuple[str, str]]:
     yield "digest", model.digest
     everything = list(_every_node(graph))
     inside = len(everything) - len(graph.nodes)
-    yield "nodes", f"{len(graph.nodes)}" + (f", and {inside} in bodies" if inside else "")
+    yield (
+        "nodes",
+        f"{len(graph.nodes)}" + (message("INSPECT.in_bodies", count=inside) if inside else ""),
+    )
     counted = Counter(node.op for node in everything).most_common()
     yield "ops", ", ".join(f"{count} {op}" for op, count in counted) or "none"
     yield "constants", _constants(graph)
@@ -70,7 +74,9 @@ def _constants(graph: Graph) -> str:
     sizes = [_size(constant) for constant in graph.constants.values()]
     unknown = sum(size is None for size in sizes)
     total = bytes_text(sum(size for size in sizes if size is not None))
-    return f"{len(sizes)}, {total}" + (f", and {unknown} of unknown size" if unknown else "")
+    return f"{len(sizes)}, {total}" + (
+        message("INSPECT.unknown_size", count=unknown) if unknown else ""
+    )
 
 
 def _size(constant: Constant) -> float | None:

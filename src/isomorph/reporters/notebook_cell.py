@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.divergence import Verdict
 from isomorph.core.escaping import counted, printable
+from isomorph.core.messages import message
 from isomorph.reporters._figures import (
     NOT_MEASURED,
     NOTHING_FINITE,
@@ -19,7 +20,7 @@ from isomorph.reporters._figures import (
     used,
     without_numbers,
 )
-from isomorph.reporters._lead import quality
+from isomorph.reporters._lead import explanation
 from isomorph.reporters._profile_drawing import profile_drawing
 from isomorph.reporters._repair_command import repair_command, repairable
 
@@ -74,8 +75,7 @@ def _verdict(report: Report) -> str:
     covers = _text(report.headline.removeprefix(word).strip())
     rest = f"{covers}: " if covers else ""
     badge = f'<span style="{style}">{_text(word)}</span>'
-    figures = [*quality(report)] if report.verdict is Verdict.DEGRADED else []
-    reason = _text("; ".join([*figures, report.reason]), limit=2000)
+    reason = _text(explanation(report), limit=2000)
     return f'<div style="margin:2px 0 6px">{badge} {rest}{reason}</div>'
 
 
@@ -104,7 +104,13 @@ def _table(head: tuple[str, ...], rows: list[list[str]]) -> str:
 def _outputs(report: Report) -> Iterator[str]:
     if not report.outputs:
         return
-    head = ("output", "verdict", "translation", "reference run", "candidate run")
+    head = (
+        "output",
+        "verdict",
+        "translation",
+        message("FIGURE.reference_run"),
+        message("FIGURE.candidate_run"),
+    )
     yield _table(head, [_output(each) for each in report.outputs[:MOST_OUTPUTS]])
     left = len(report.outputs) - MOST_OUTPUTS
     if left > 0:
@@ -137,7 +143,12 @@ def _findings(report: Report) -> Iterator[str]:
     yield "</ol>"
     left = len(report.findings) - MOST_FINDINGS
     if left > 0:
-        yield f"<div>… and {counted(left, 'more finding')}: report.findings_table()</div>"
+        more = message(
+            "FINDING.more",
+            findings=counted(left, message("FINDING.noun")),
+            how="report.findings_table()",
+        )
+        yield f"<div>{more}</div>"
     command = repair_command(report)
     if command is not None and any(repairable(each, report) for each in report.findings):
         yield f'<div style="margin-bottom:6px">repair: {_code(command)}</div>'
@@ -148,7 +159,7 @@ def _finding(finding: Finding) -> str:
     if finding.cause:
         facts.append(f"cause {_text(finding.cause)}")
     if finding.local_error is not None:
-        facts.append(f"own error {number(finding.local_error)}")
+        facts.append(message("FINDING.own_error", error=number(finding.local_error)))
     lines = [f"<b>{_text(finding.summary, limit=1000)}</b>"]
     if finding.fix:
         lines.append(f"fix: {_text(finding.fix, limit=1000)}")
@@ -172,5 +183,5 @@ def _foot(report: Report) -> str:
     facts = [f"seed {report.seed}"]
     if report.version:
         facts.append(f"isomorph {_text(report.version)}")
-    page = _code("report.save('report.html')")
-    return f'<div style="opacity:.75;font-size:.92em">{", ".join(facts)}; as a page: {page}</div>'
+    page = message("REPORT.as_page", call=_code("report.save('report.html')"))
+    return f'<div style="opacity:.75;font-size:.92em">{", ".join(facts)}; {page}</div>'

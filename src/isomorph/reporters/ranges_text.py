@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.escaping import counted, printable
 from isomorph.core.messages import message
-from isomorph.core.ranges import RangeStatus, steepest
+from isomorph.core.ranges import OpenReason, RangeStatus, steepest
 from isomorph.reporters.table import columns, shape_text
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def as_text(found: Ranges, *, everything: bool = False) -> str:
         lines += ["", columns([_heading(found), *rows])]
     hidden = len(found.tensors) - len(rows)
     if hidden:
-        lines.append(f"  … and {counted(hidden, 'tensor')} more (--all)")
+        lines.append(message("RANGES.more", tensors=counted(hidden, "tensor")))
     for each in found.overflows:
         lines += ["", *_shown_overflow(each, found)]
     lines += [f"note: {printable(each)}" for each in found.notes]
@@ -56,7 +56,8 @@ def as_markdown(found: Ranges, *, everything: bool = False) -> str:
 
 def headline(found: Ranges) -> str:
     """One sentence: what is proven."""
-    wrong, unknown = found.count(RangeStatus.OVERFLOW), found.count(RangeStatus.OPEN)
+    behind = sum(each.reason is OpenReason.BEHIND_OVERFLOW for each in found.tensors)
+    wrong, unknown = found.count(RangeStatus.OVERFLOW), found.count(RangeStatus.OPEN) - behind
     total, target = (
         counted(len(found.tensors), "tensor"),
         found.target or message("RANGES.declared_type"),
@@ -65,7 +66,7 @@ def headline(found: Ranges) -> str:
         name = found.overflows[0].tensor if found.overflows else next(
             each.name for each in found.tensors if each.status is RangeStatus.OVERFLOW
         )  # fmt: skip
-        return message(
+        text = message(
             "RANGES.overflow",
             tensor=printable(name),
             dtype=target,
@@ -73,15 +74,17 @@ def headline(found: Ranges) -> str:
             wrong=wrong,
             open=unknown,
         )
-    if unknown:
-        return message("RANGES.open", open=unknown, total=total, dtype=target)
+        return message("RANGES.behind", text=text, behind=behind) if behind else text
+    if unknown or behind:
+        text = message("RANGES.open", open=unknown, total=total, dtype=target)
+        return message("RANGES.behind", text=text, behind=behind) if behind else text
     if found.target == "int8":
         return message("RANGES.bounded", total=total)
     return message("RANGES.safe", total=total, dtype=target)
 
 
 def _heading(found: Ranges) -> Sequence[str]:
-    scales = ("scale", "measured scale") if found.target == "int8" else ()
+    scales = ("scale", message("RANGES.measured_scale")) if found.target == "int8" else ()
     return ("tensor", "operator", "bound", "measured", *scales, *_headroom(found), "status")
 
 
@@ -182,9 +185,8 @@ def _powers_of_two(headroom: float | None) -> str:
 
 def _effort(found: Ranges) -> str:
     parts = counted(found.boxes, "part")
-    return (
-        f"bounds of {parts} of the ranges; {counted(found.evaluations, 'run')} of the model in "
-        f"float64; seed {found.seed}"
+    return message(
+        "RANGES.effort", parts=parts, runs=counted(found.evaluations, "run"), seed=found.seed
     )
 
 

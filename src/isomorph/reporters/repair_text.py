@@ -30,7 +30,8 @@ def lines(repair: Repair, *, diff: bool = False) -> Iterator[str]:
             yield from (f"  edit     {edit_words(edit)}" for edit in each.patch.edits)
     if repair.trades:
         yield ""
-        yield "kept in float      size  relative error"
+        kept, error = message("REPAIR.kept"), message("REPAIR.relative_error")
+        yield f"{kept:<13}      size  {error}"
         yield from (_trade(each) for each in repair.trades)
     if repair.session is not None:
         yield ""
@@ -42,7 +43,7 @@ def lines(repair: Repair, *, diff: bool = False) -> Iterator[str]:
     yield from (f"after   {_measured_text(each)}" for each in repair.proof.after)
     if repair.advice:
         yield ""
-        yield from (f"by hand {each}" for each in repair.advice)
+        yield from (message("REPAIR.by_hand", advice=each) for each in repair.advice)
     if not repair.applied:
         yield from (f"tried   {each}" for each in repair.refused)
     if repair.output is not None:
@@ -53,7 +54,9 @@ def lines(repair: Repair, *, diff: bool = False) -> Iterator[str]:
 
 
 def _trade(trade: Trade) -> str:
-    error = "not measured" if trade.relative_l2 is None else f"{trade.relative_l2:.3g}"
+    error = (
+        message("FIGURE.not_measured") if trade.relative_l2 is None else f"{trade.relative_l2:.3g}"
+    )
     last = trade.nodes[-1] if trade.nodes else "none"
     return f"{len(trade.nodes):3d}  {trade.size:12,d}  {error:>14s}  {trade.verdict}  {last}"
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from isomorph.core.escaping import printable
+from isomorph.core.messages import message
 from isomorph.diagnose.explain import codes
 from isomorph.reporters._annotations import accepted, identity, level, place, sentence
 
@@ -72,7 +73,7 @@ def _rule(code: str) -> dict[str, Any]:
         "id": printable(code),
         "name": "".join(word.capitalize() for word in printable(code).split("_")),
         "shortDescription": {"text": known.get("what") or spelled},
-        "help": {"text": f"{advice}More: isomorph explain {printable(code)}"},
+        "help": {"text": message("REPORT.explain", text=advice, code=printable(code))},
     }
 
 

@@ -14,6 +14,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from isomorph.core.escaping import counted, printable
+from isomorph.core.messages import message
 from isomorph.reporters.sweep_text import FINE, SYMBOLS, column, ranked
 
 if TYPE_CHECKING:
@@ -29,22 +30,27 @@ def as_page(found: Sweep, pages: Mapping[str, str] | None = None) -> str:
     links = pages or {}
     wrong = [each for each in found.cells if each.outcome not in FINE]
     fresh = sum(each.fresh for each in found.cells)
-    about = (
-        f"{_text(found.file)} · store {_text(found.store)} · {fresh} run now in "
-        f"{found.seconds:.0f} s · isomorph {_text(found.version)}"
+    about = message(
+        "SWEEP.page_about",
+        file=_text(found.file),
+        store=_text(found.store),
+        fresh=fresh,
+        seconds=found.seconds,
+        version=_text(found.version),
     )
     parts = [
-        f"<h1>Sweep of {_text(counted(len(found.cells), 'cell'))}</h1>", _counts(found),
+        f"<h1>{message('SWEEP.title', cells=counted(len(found.cells), 'cell'))}</h1>",
+        _counts(found),
         f'<p class="dim">{about}</p>',
     ]  # fmt: skip
     if found.interrupted:
-        parts.append("<p><strong>Interrupted:</strong> the same command goes on.</p>")
+        parts.append(f"<p>{message('SWEEP.interrupted')}</p>")
     parts += [_matrix(found, links)]
     if wrong:
-        parts.append("<h2>Not fine</h2>")
+        parts.append(f"<h2>{message('SWEEP.not_fine')}</h2>")
         parts += [_detail(each, found, links) for each in wrong]
     verdicts = ", ".join(f"{number} {_word(name)}" for name, number in ranked(found))
-    return _document(f"Sweep: {verdicts} · isomorph" if verdicts else "Sweep", parts)
+    return _document(message("SWEEP.tab", verdicts=verdicts) if verdicts else "Sweep", parts)
 
 
 def as_changes_page(found: SweepChanges) -> str:
@@ -54,14 +60,14 @@ def as_changes_page(found: SweepChanges) -> str:
         for kind, count in found.counted().items()
     )
     parts = [
-        "<h1>What changed</h1>", f'<ul class="counts">{counts}</ul>',
+        f"<h1>{message('SWEEP.changed')}</h1>", f'<ul class="counts">{counts}</ul>',
         f'<p class="dim">{_text(found.before)} → {_text(found.after)}</p>',
     ]  # fmt: skip
     for kind in found.counted():
         changed = [each for each in found.changes if each.kind == kind]
         if kind != "same":
             parts.append(f"<h2>{_text(kind.capitalize())}</h2>{_changes(changed)}")
-    return _document("Changes of a sweep", parts)
+    return _document(message("SWEEP.changes"), parts)
 
 
 def _changes(changed: list[CellChange]) -> str:
@@ -98,10 +104,10 @@ def _matrix(found: Sweep, links: Mapping[str, str]) -> str:
         for model in dict.fromkeys(each.model for each in found.cells)
     ]  # fmt: skip
     return (
-        f'<div class="wide" tabindex=0 role=region aria-label="models and environments">'
+        f'<div class="wide" tabindex=0 role=region aria-label="{message("SWEEP.matrix")}">'
         f'<table class="matrix"><thead><tr><th scope=col>model</th>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
-        '<p class="dim">× is the largest error as a share of its budget; darker is larger.</p>'
+        f'<p class="dim">{message("SWEEP.shades")}</p>'
     )
 
 
@@ -124,14 +130,14 @@ def _answer(cell: CellResult) -> str:
 def _detail(cell: CellResult, found: Sweep, links: Mapping[str, str]) -> str:
     facts = [
         ("node", cell.node), ("cause", cell.cause),
-        ("error", "" if cell.ratio is None else f"{cell.ratio:.3g} of its budget"),
+        ("error", "" if cell.ratio is None else message("SWEEP.share", ratio=cell.ratio)),
         ("time", f"{cell.seconds:.1f} s" if cell.seconds else ""),
         ("attempts", str(cell.attempts) if cell.attempts > 1 else ""),
         ("report", f"{found.store}/{cell.report}" if cell.report else ""),
     ]  # fmt: skip
     listed = "".join(f"<dt>{name}</dt><dd>{_text(value)}</dd>" for name, value in facts if value)
     target = links.get(cell.key) if cell.report else None
-    link = f' <a href="{escape(target)}">page of the report</a>' if target else ""
+    link = f' <a href="{escape(target)}">{message("SWEEP.page")}</a>' if target else ""
     return (
         f'<section id="{_anchor(cell)}" class="{_word(cell.outcome)}"><h3>{_text(cell.name)} '
         f"<em>{SYMBOLS.get(cell.outcome, '?')} {_text(cell.outcome)}</em>{link}</h3>"

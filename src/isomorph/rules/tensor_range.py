@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
 from isomorph.core.messages import message
-from isomorph.core.ranges import RangeStatus
+from isomorph.core.ranges import OpenReason, RangeStatus
 from isomorph.core.rule_examples import bounded, linted_model, node
 
 
@@ -29,11 +29,14 @@ class TensorRangeRule:
     )
 
     def check(self, linted: LintedModel) -> Iterator[Remark]:
-        """One remark for each tensor that is not proven safe, in the order of the nodes."""
+        """One remark for each tensor that is not proven safe, in the order of the nodes.
+
+        None for those that are unsafe only by what they follow from, which has its own remark.
+        """
         if linted.ranges is None:
             return
         for each in linted.ranges.tensors:
-            if each.status is RangeStatus.SAFE:
+            if each.status is RangeStatus.SAFE or each.reason is OpenReason.BEHIND_OVERFLOW:
                 continue
             reached = each.status is RangeStatus.OVERFLOW
             low, high = (

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.lazy import require
+from isomorph.core.messages import message
 from isomorph.web import page
 
 if TYPE_CHECKING:
@@ -40,14 +41,14 @@ def application(store: ReportStore, token: str) -> Starlette:
 
     def respond(data: Any) -> Response:  # noqa: ANN401
         if data is None:
-            return Response("not here", 404, _HEADERS, media_type="text/plain")
+            return Response(message("REPORT.no_page"), 404, _HEADERS, media_type="text/plain")
         return Response(json.dumps(data), 200, _HEADERS, media_type="application/json")
 
     def with_token(find: Callable[[str], Any]) -> Callable[[Request], Awaitable[Response]]:
         async def handle(request: Request) -> Response:
             given = request.headers.get("authorization", "")
             if not hmac.compare_digest(given.encode(), f"Bearer {token}".encode()):
-                return Response("the token is missing or wrong", 403, _HEADERS)
+                return Response(message("REPORT.no_token"), 403, _HEADERS)
             return respond(find(request.path_params.get("id", "")))
 
         return handle

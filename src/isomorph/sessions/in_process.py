@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isomorph import registry
+from isomorph.core.digest import IN_ORDER, WEIGHTS, only_in_order
 from isomorph.core.errors import UsageError
 from isomorph.core.execution import StartsInterpreter
 from isomorph.core.protocols import Differentiates, RunsMany, SupportsExtract, SupportsPatch
@@ -56,7 +58,8 @@ class InProcessHost:
         _import_ops(options)
         file = os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
         stamp = None if file is None else settled_stamp(file)
-        with guard(f"loading as {framework}", file=file):
+        arranged = nullcontext() if options.get(WEIGHTS) != IN_ORDER else only_in_order()
+        with guard(f"loading as {framework}", file=file), arranged:
             model = registry.framework(framework).load(source, options)
         same = file is not None and stamp_of(file) == stamp
         return replace(model, file_stamp=stamp) if same else model

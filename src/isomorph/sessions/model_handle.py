@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from isomorph import registry
+from isomorph.core.error_of import error_of
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.execution import NeedsPlatform
 from isomorph.core.protocols import EnvironmentReader, SetsPrecision
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 _MANY = 16 << 20
 """Weights that a runtime does not hold for nothing; to open a smaller model again costs more."""
+_SECONDS_TO_OPEN = 128 << 20
+"""Weights that take a runtime a second or more to open, each time that it runs again."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -72,14 +75,18 @@ class ModelHandle:
         """Open the chosen runtime ahead of time; an error is raised when it is to run.
 
         Where memory is not ample, that of a large model is opened when it runs, so that the two
-        sides hold one at a time.
+        sides hold one at a time. An oracle that was given settings may have a device to start.
         """
-        if self.unavailable or not self.runs_beside_another:
-            return
+        if self.oracle_settings:
+            self._prepare("oracle", self.oracle)
+        if not self.unavailable and self.runs_beside_another:
+            self._prepare("run", self.run)
+
+    def _prepare(self, purpose: str, opened: Callable[[], Session]) -> None:
         try:
-            self.run()
+            opened()
         except IsomorphError as error:
-            self._failed["run"] = error
+            self._failed[purpose] = error
 
     @property
     def unavailable(self) -> str:
@@ -94,8 +101,12 @@ class ModelHandle:
         return replace(self, translated=True) if self.unavailable else self
 
     def release(self) -> None:
-        """Let the runtime of a large model go while the oracle works; it is opened anew to run."""
-        if self._large and "run" in self._sessions:
+        """Let the runtime of a large model go while the oracle works; it is opened anew to run.
+
+        Where memory is ample, one that takes long to open stays.
+        """
+        slow = self.model.graph.weight_count >= _SECONDS_TO_OPEN
+        if self._large and not (slow and self.runs_beside_another) and "run" in self._sessions:
             with suppress(IsomorphError):
                 self._sessions["run"].close()
 
@@ -225,14 +236,30 @@ def completed(runtime: str, settings: Mapping[str, str]) -> Mapping[str, str]:
     known = registry.runtime(runtime).settings
     for key in settings:
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            raise UsageError(
-                "UNKNOWN_SETTING",
-                f"runtime {runtime!r} has no setting {key!r}",
-                why=f"it knows: {', '.join(sorted(known)) or 'none'}",
-                fix=f"--set {near[0]}=…" if near else None,
-            )
+            raise _unknown_setting(runtime, key, known)
     return {**known, **settings}
+
+
+def _unknown_setting(runtime: str, key: str, known: Mapping[str, str]) -> UsageError:
+    """The error with the setting that was meant, of this runtime or else of the other side's."""
+    owners: dict[str, list[str]] = {}
+    for other in registry.names("runtimes"):
+        for setting in registry.runtime(other).settings:
+            owners.setdefault(setting, []).append(other)
+    near = difflib.get_close_matches(key, known, n=1)
+    variant = "UNKNOWN_SETTING.near" if near else "UNKNOWN_SETTING.unknown"
+    if not near and (near := difflib.get_close_matches(key, owners, n=1)):
+        own = near == [key]
+        variant = "UNKNOWN_SETTING.of_other" if own else "UNKNOWN_SETTING.near_other"
+    return error_of(
+        UsageError,
+        variant,
+        runtime=runtime,
+        name=key,
+        known=", ".join(sorted(known)) or "none",
+        near=near[0] if near else "",
+        owners=" and ".join(owners[near[0]]) if near else "",
+    )
 
 
 def variables(runtime: Runtime, settings: Mapping[str, str]) -> Mapping[str, str]:

@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from isomorph.core.errors import UsageError
+from isomorph.core.escaping import printable
 from isomorph.store.safe_paths import not_regular
 
 _LARGEST = (1 << 63) - 1
+_MOST_SHOWN = 60
+"""Characters of a value that has the wrong type: a whole table is one, too."""
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -62,9 +65,12 @@ def refuse_unknown(
 def wrong_type(key: str, value: object, expected: str, *, file: Path, where: str) -> UsageError:
     """The error for a value of another type."""
     return UsageError(
-        "CONFIG_INVALID", f"{key} is {value!r}", file=str(file), where=where,
+        "CONFIG_INVALID",
+        f"{key} is {printable(repr(value), limit=_MOST_SHOWN)}",
+        file=str(file),
+        where=where,
         why=f"expected {expected}",
-    )  # fmt: skip
+    )
 
 
 def text(value: str) -> str:

@@ -35,6 +35,31 @@ def test_an_operand_of_another_tensor():
     assert found.evidence["should_read"] == "b"
 
 
+def test_computed_indices_of_another_tensor():
+    """Positions that begin at 0 instead of behind those in the cache."""
+    text = (
+        "g (float[2,4] x, int64 past) => (float[2,4] y) {"
+        " sizes = Shape (x) count = Gather (sizes, first) length = Squeeze (count)"
+        " end = Add (past, length) places = Range (past, end, one)"
+        " fresh = Range (zero, length, one) other = Cast <to: int = 1> (fresh)"
+        " rows = Gather (table, places) shifted = Add (x, rows)"
+        " column = Unsqueeze (other, last) y = Add (shifted, column) }"
+    )
+    right = network(
+        text, table=drawn(8, 4), first=np.array([0]), last=np.array([1]), one=np.array(1),
+        zero=np.array(0),
+    )  # fmt: skip
+    wrong = edited(right, lambda copy: _read(copy, "rows", 1, "fresh"))
+    found = believed(right, wrong, x=drawn(2, 4), past=np.array(3))
+    assert (found.cause, found.certainty) == ("layout", 3)
+    assert found.evidence["should_read"] == "places"
+
+
+def _read(copy, output, place, tensor):
+    node = next(node for node in copy.graph.node if node.output[0] == output)
+    node.input[place] = tensor
+
+
 def recurrent(bias):
     """A layer as ONNX packs it."""
     text = (

@@ -117,7 +117,13 @@ def test_bounds_that_decide_nothing_are_open(transformers):
     found = isomorph.ranges(model, ranges={"x": (-2.0, 2.0)}, to="float16", in_process=True)
     assert found.exit_code == 3
     wide = [each for each in found.tensors if each.status is RangeStatus.OPEN]
-    assert {each.reason for each in wide} == {OpenReason.TOO_WIDE}
+    assert wide[0].reason is OpenReason.TOO_WIDE
+    # What follows fits by its own bound, and is NaN if that one is an infinity.
+    assert {each.reason for each in wide} == {OpenReason.TOO_WIDE, OpenReason.BEHIND_OVERFLOW}
+    assert "more would be safe if these were" in as_text(found)
+    remarks = isomorph.lint(model, to="float16", ranges={"x": (-2.0, 2.0)}).remarks
+    named = {each.tensor for each in remarks if each.code == "ISO121"}
+    assert named == {each.name for each in wide if each.reason is OpenReason.TOO_WIDE}
 
 
 def test_lint_reports_tensors_beyond_the_range(transformers):

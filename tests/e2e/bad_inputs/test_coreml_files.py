@@ -45,6 +45,34 @@ def test_the_old_format_is_refused_with_the_way_out(isomorph, tmp_path):
     )
 
 
+@pytest.mark.parametrize(("kind", "called"), [(202, "a pipeline"), (302, "a tree ensemble")])
+def test_other_kinds_of_models_are_refused_by_name(isomorph, tmp_path, kind, called):
+    (tmp_path / "old.mlmodel").write_bytes(number(1, 4) + message(2, b"") + message(kind, b""))
+    isomorph("inspect", "old.mlmodel").refused("UNSUPPORTED_FORMAT", mentions=(called,))
+
+
+@pytest.mark.parametrize("share", [1 / 3, 2 / 3, 99 / 100])
+def test_a06_a_single_file_that_was_cut(isomorph, tmp_path, share):
+    (tmp_path / "m.mlmodel").write_bytes(small()[: int(len(small()) * share)])
+    isomorph("inspect", "m.mlmodel").refused("MODEL_TRUNCATED", file="m.mlmodel")
+
+
+def test_d05_a_single_file_without_the_weights_of_its_package(isomorph, tmp_path):
+    path = small_package(tmp_path / "m.mlpackage")
+    (path / "Data" / "com.apple.CoreML" / "model.mlmodel").rename(tmp_path / "m.mlmodel")
+    ran = isomorph("inspect", "m.mlmodel")
+    ran.refused("EXTERNAL_DATA_SHORT", mentions=("weight.bin", "copy the whole package"))
+
+
+@pytest.mark.parametrize(
+    ("lost", "code"), [("Manifest.json", "INVALID_GRAPH"), ("model.mlmodel", "EXTERNAL_DATA_SHORT")]
+)
+def test_d05_a_package_without_one_of_its_files(isomorph, tmp_path, lost, code):
+    path = small_package(tmp_path / "m.mlpackage")
+    next(path.rglob(lost)).unlink()
+    isomorph("inspect", "m.mlpackage").refused(code, file="m.mlpackage", mentions=(lost,))
+
+
 def test_b09_an_unknown_operator_is_named(isomorph, tmp_path):
     (tmp_path / "m.mlmodel").write_bytes(unknown("Frobnicate"))
     ran = isomorph("check", "m.mlmodel", "m.mlmodel", "--translation-only")

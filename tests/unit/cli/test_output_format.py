@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from isomorph import registry
-from isomorph.cli.output_format import format_of
+from isomorph.cli.output_format import format_of, refuse_file_name
 from isomorph.core.errors import UsageError
 
 REPORTS = registry.names("reporters")
@@ -45,3 +45,16 @@ def test_a_format_of_other_commands_is_refused(stated, output, fix):
         format_of(stated, None if output is None else Path(output), ("terminal", "json"))
     assert caught.value.code == "UNKNOWN_FORMAT"
     assert (caught.value.why, caught.value.fix) == ("it writes: terminal, json", fix)
+
+
+@pytest.mark.parametrize("name", ["all.html", "trace.npz", "part.JSON"])
+def test_a_folder_is_not_named_like_a_file(name, tmp_path):
+    with pytest.raises(UsageError, match="looks like a file, and this command writes a folder"):
+        refuse_file_name(tmp_path / name)
+    (tmp_path / name).mkdir()
+    refuse_file_name(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["trace", "trace.old", "ort1.19"])
+def test_other_names_of_folders_are_taken(name, tmp_path):
+    refuse_file_name(tmp_path / name)

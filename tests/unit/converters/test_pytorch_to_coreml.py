@@ -1,6 +1,7 @@
 """PyTorch to Core ML: a real conversion, proven in translation, and what is handed over."""
 
 import sys
+import warnings
 from importlib.util import find_spec
 from types import SimpleNamespace
 
@@ -13,6 +14,7 @@ from isomorph.converters import pytorch_to_coreml
 from isomorph.core.conversion import Order
 from isomorph.core.divergence import Verdict
 from isomorph.core.model import TensorSpec
+from isomorph.linting.target_support import lacks
 
 torch = pytest.importorskip("torch")
 
@@ -70,3 +72,16 @@ def test_outputs_keep_the_names_that_core_ml_can_hold(name, kept):
 def test_the_suffix_of_a_package_names_the_format():
     asked = conversion_request("net.mlpackage", to=None, width="palettized", via=())
     assert (asked.target, asked.width) == ("coreml", "palettized")
+
+
+@pytest.mark.skipif(find_spec("coremltools") is None, reason="needs Core ML Tools")
+def test_its_operators_are_those_of_the_table_of_core_ml_tools():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what its package does while it is imported
+        reported = pytorch_to_coreml.PytorchToCoreml().abilities()
+    taken = ("aten.conv2d.default", "aten.lstm.input", "aten.relu_.default", "aten.sym_size.int")
+    assert not [each for each in taken if lacks(reported, each)]
+    # Each ended in "PyTorch convert function for op … not implemented" when it was converted.
+    refused = ("aten.cdist.default", "aten.erfinv.default", "aten.lgamma.default",
+               "aten.linalg_svd.default", "aten.special_i0.default")  # fmt: skip
+    assert [each for each in refused if lacks(reported, each)] == list(refused)

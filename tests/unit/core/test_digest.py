@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from isomorph.core import digest as digests
-from isomorph.core.digest import SMALL, constant_of, has_digest, word
+from isomorph.core.digest import SMALL, constant_of, has_digest, only_in_order, word
 
 ANY = arrays.arrays(
     st.sampled_from([np.float32, np.float64, np.int8, np.int64, np.float16, np.complex64]),
@@ -51,6 +51,21 @@ def test_how_an_array_lies_in_memory_does_not_matter():
     value = np.arange(12.0).reshape(3, 4)
     assert constant_of("a", value) == constant_of("a", np.asfortranarray(value))
     assert constant_of("a", value[:, ::2]) == constant_of("a", value[:, ::2].copy())
+
+
+@pytest.mark.parametrize("shape", [(300, 1000), (1000, 300), (2, 140_000), (140_000, 2)])
+def test_a_large_matrix_is_known_with_its_axes_exchanged(shape, monkeypatch):
+    monkeypatch.setattr(digests, "_TURNED", 1 << 12)  # several blocks
+    value = np.random.default_rng(0).normal(size=shape).astype(np.float16)
+    one, other = constant_of("a", value), constant_of("b", value.T)
+    assert one.turned_digest == other.digest
+    assert other.turned_digest == one.digest
+    assert constant_of("c", value[::-1].T).turned_digest != one.digest
+
+
+def test_what_is_no_large_matrix_is_known_in_its_own_order_alone():
+    for shape in ((20, 30), (1, 1 << 20), (1 << 20,), (4, 256, 1024)):
+        assert not constant_of("a", np.zeros(shape, np.int8)).turned_digest
 
 
 def test_signs_of_zero_and_kinds_of_nan_are_kept_apart():
@@ -101,3 +116,13 @@ def test_strings_are_known_by_their_words():
 def test_bytes_are_words_without_loss():
     assert word(b"caf\xc3\xa9") == "café"
     assert word(b"\xff").encode("utf-8", "surrogateescape") == b"\xff"
+
+
+def test_where_only_order_counts_another_order_is_another_value():
+    array = np.arange(6.0)
+    usual = constant_of("a", array)
+    with only_in_order():
+        one, turned = constant_of("a", array), constant_of("a", array[::-1])
+    assert one.digest == one.value_digest == usual.digest
+    assert one.value_digest != turned.value_digest
+    assert constant_of("a", array).value_digest == usual.value_digest != usual.digest

@@ -51,3 +51,20 @@ def test_of_more_numbers_than_are_read_at_a_glance_it_is_stated_how_many_differ(
     assert change.reference == shown[0]
     assert change.detail.startswith(shown[1])
     assert bool(change.detail) == bool(shown[1])
+
+
+@pytest.mark.parametrize(("bias", "detail"), [(0.0, "every element is 0"), (0.5, "")])
+def test_a_constant_of_one_side_alone_that_holds_nothing_says_so(bias, detail):
+    spec = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 8]) for name in "xy"]
+    weight = numpy_helper.from_array(np.eye(8, dtype=np.float32), "w")
+    zeros = numpy_helper.from_array(np.full(8, bias, np.float32), "b")
+    models = []
+    for inputs, constants in ((["x", "w", "b"], [weight, zeros]), (["x", "w"], [weight])):
+        graph = helper.make_graph(
+            [helper.make_node("Gemm", inputs, ["y"])], "g", spec[:1], spec[1:], constants
+        )
+        opset = helper.make_opsetid("", 17)
+        models.append(helper.make_model(graph, opset_imports=[opset], ir_version=9))
+    (row,) = api.diff(*models, in_process=True).rows
+    (change,) = [each for each in row.changes if each.name == "b"]
+    assert change.detail == detail

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from isomorph.core.errors import UsageError
+from isomorph.core.errors import RuntimeFailedError, UsageError
 from isomorph.core.model import Constant, Graph, Node, TensorSpec
 from isomorph.inputs.generate import concrete_shape, generate, table_size
 
@@ -97,3 +97,14 @@ def test_lengths_stay_within_the_sequence():
     lens = generate(g, {}, sample="normal", seed=0)["lens"]
     assert lens.min() >= 3
     assert lens.max() <= 6
+
+
+@pytest.mark.parametrize(
+    ("shape", "dims"),
+    [((1 << 40, 16), {}), (("a", 16), {"a": 1 << 40}), (("a", "a"), {"a": 1 << 70})],
+)
+def test_sizes_beyond_memory_are_refused_before_anything_is_drawn(shape, dims):
+    with pytest.raises(RuntimeFailedError, match=r"do not fit into memory.*'x'") as refused:
+        generate(graph([spec("x", shape=shape)]), dims, sample="normal", seed=0)
+    assert refused.value.code == "OUT_OF_MEMORY"
+    assert "GiB" in refused.value.why

@@ -77,6 +77,13 @@ def test_an_operator_in_place_counts_as_the_one_that_is_not(key):
     assert target_support.lacks(reported, "aten.tanh_.default")
 
 
+@pytest.mark.parametrize("key", ["operators", "families"])
+def test_the_arithmetic_of_sizes_is_no_operator_that_a_converter_lacks(key):
+    reported = {key: ["aten.mul.Tensor" if key == "operators" else "aten.mul"]}
+    assert not target_support.lacks(reported, "operator.mul")
+    assert target_support.lacks(reported, "aten.frobnicate.default")
+
+
 def test_nodes_of_one_run_are_not_what_converters_meet(converter_worker):
     met = node("add_", native="aten.frobnicate.default")
     model = linted_model(met, framework="pytorch", runs_python=True).model

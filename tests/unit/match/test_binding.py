@@ -115,3 +115,27 @@ def test_a_budget_for_no_output_is_refused():
         check_budget_names({"yy": 1.0}, bound)
     assert caught.value.code == "UNKNOWN_NAME"
     assert "'yy'" in caught.value.sentence
+
+
+def test_every_pairing_of_inputs_that_fit_is_listed_in_order_first():
+    from isomorph.match.binding import possible_inputs
+
+    def specs(*names, shape=(2, 3)):
+        return [TensorSpec(name=name, dtype="float32", shape=shape) for name in names]
+
+    def pairs(left, right, stated=None):
+        return [
+            [(each.reference, each.candidate) for each in way]
+            for way in possible_inputs(left, right, stated or {})
+        ]
+
+    assert pairs(specs("a", "b"), specs("x", "y")) == [
+        [("a", "x"), ("b", "y")],
+        [("a", "y"), ("b", "x")],
+    ]
+    assert pairs(specs("a", "b"), specs("x", "b")) == [[("b", "b"), ("a", "x")]]
+    assert pairs(specs("a", "b"), specs("x", "y"), {"a": "y"}) == [[("a", "y"), ("b", "x")]]
+    mixed = [*specs("a", "b"), *specs("c", shape=(5,))], [*specs("x"), *specs("z", shape=(5,))]
+    assert not pairs(*mixed)
+    assert len(pairs(specs(*"abcd"), specs(*"wxyz"))) == 24
+    assert not pairs(specs(*"abcde"), specs(*"vwxyz"))

@@ -5,20 +5,22 @@ from typing import Any
 import numpy as np
 import pytest
 
+from isomorph.core.threads import use_threads
+from isomorph.oracle import magnitudes
 from isomorph.oracle.magnitudes import Magnitudes, digest_of
 
 _X = np.arange(6.0, dtype=np.float32)
 
 
 def test_magnitudes_stay_for_equal_feeds_and_go_with_others() -> None:
-    magnitudes = Magnitudes()
-    kept = magnitudes.of({"x": _X})
+    found = Magnitudes()
+    kept = found.of({"x": _X})
     kept.keep("site", _X)
     assert (kept["site"] is _X, kept.held) == (True, _X.nbytes)
-    assert magnitudes.of({"x": _X.copy()}) is kept
-    assert magnitudes.of({"x": _X + 1}) == {}
-    magnitudes.clear()
-    assert magnitudes.of({"x": _X}) is not kept
+    assert found.of({"x": _X.copy()}) is kept
+    assert found.of({"x": _X + 1}) == {}
+    found.clear()
+    assert found.of({"x": _X}) is not kept
 
 
 @pytest.mark.parametrize(
@@ -34,6 +36,24 @@ def test_magnitudes_stay_for_equal_feeds_and_go_with_others() -> None:
 )
 def test_names_shapes_types_and_nesting_count(other: dict[str, Any]) -> None:
     assert digest_of({"x": _X}) != digest_of(other)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_every_number_of_a_large_array_counts(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large = np.arange(1000, dtype=np.float64)
+    monkeypatch.setattr(magnitudes, "_PIECE", 1 << 10)  # eight pieces
+    alone = digest_of({"x": large})
+    use_threads(threads)
+    try:
+        assert digest_of({"x": large}) == alone
+        for place in (0, 127, 128, 999):
+            other = large.copy()
+            other[place] += 1.0
+            assert digest_of({"x": other}) != alone
+    finally:
+        use_threads(1)
 
 
 def test_every_number_of_a_long_list_counts() -> None:

@@ -40,9 +40,11 @@ def test_a_search_ends():
     assert not list(cheapest_first(endless, lambda _: False))
 
 
-def test_first_of_each_then_one_after_the_other_varied():
+def test_first_of_each_then_the_first_alone_then_one_after_the_other_varied():
     left, right = (LazyPatches(iter([patch(f"{side}{n}") for n in range(2)])) for side in "ab")
-    assert list(selections([left, right])) == [(0, 0), (1, 0), (0, 1)]
+    assert list(selections([left, right])) == [
+        (0, 0), (0, None), (1, 0), (0, 1),
+    ]  # fmt: skip
     assert left[1].summary == "a1"
 
 

@@ -69,7 +69,7 @@ def test_a_success_lists_what_was_not_kept_and_the_other_routes():
     assert text[0] == "CONVERTED, equivalent  because"
     assert "not kept  gradients" in text
     assert "  note    careful" in text
-    assert "or by     onnx → tflite (other), not installed: pip install other" in text
+    assert "or by     onnx → tflite (other) (not installed: pip install other)" in text
     assert text[-1] == "again     isomorph convert m.onnx m.tflite"
 
 

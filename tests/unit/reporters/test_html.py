@@ -8,6 +8,7 @@ import pytest
 
 from isomorph.core.divergence import Verdict
 from isomorph.core.report import Report
+from isomorph.reporters._lead import explanation
 from isomorph.reporters.html import HtmlReporter
 from isomorph.reporters.json import JsonReporter
 from isomorph.store.reports import read_report
@@ -27,7 +28,8 @@ def _data(html):
 def test_the_page_carries_the_whole_report(report, which):
     chosen = report if which == "full" else EMPTY
     data = _data(HtmlReporter().render(chosen))
-    commands = data.pop("repair_commands")
+    commands, apart = data.pop("repair_commands"), data.pop("difference")
+    assert apart == ("" if which == "smallest" else explanation(chosen).partition("; ")[2])
     assert data == json.loads(JsonReporter().render(chosen))
     assert len(commands) == len(chosen.findings)
 
@@ -57,6 +59,7 @@ def test_a_long_report_is_packed(report):
     html, whole = HtmlReporter().render(long), JsonReporter().render(long)
     packed = json.loads(gzip.decompress(base64.b64decode(_data(html))))
     assert len(packed.pop("repair_commands")) == len(findings)
+    assert "differs by" in packed.pop("difference")
     assert packed == json.loads(whole)
     assert len(html) < len(page("{}")) + len(whole) / 5
     assert html == HtmlReporter().render(long), "packing does not hang on the time"

@@ -71,3 +71,19 @@ def test_each_side_has_the_hue_that_it_has_on_the_page(profile):
         assert ("#3b82c4", "#b7791f")[place] in svg
         assert ("#3b82c4", "#b7791f")[1 - place] not in svg
         assert f"{role} run against its graph in float64" in svg
+
+
+def test_a_node_that_is_exact_in_every_respect_is_left_out(profile):
+    graph = profile.graphs[1]
+    exact = replace(
+        graph,
+        nodes=("size", *graph.nodes),
+        **{
+            name: (0.0, *getattr(graph, name))
+            for name in ("translation", "execution", "budget", "local")
+            if getattr(graph, name)
+        },
+    )
+    assert _lines(profile_drawing(exact, set())) == _lines(profile_drawing(graph, set()))
+    stays = profile_drawing(exact, {"size"})
+    assert _lines(stays) != _lines(profile_drawing(graph, set())), "a faulty one is marked"

@@ -72,7 +72,7 @@ def test_an_unexplained_constant_is_named():
 
 def test_another_identity_names_its_node():
     reason = OpenReason(reason=Reason.DIFFERENT_IDENTITY, node="n", op="Mul")
-    assert why_open(reason).startswith("different identity at n (Mul)")
+    assert why_open(reason).startswith("not proven equal at n (Mul)")
 
 
 def test_equality_by_structure_has_no_probability():

@@ -39,7 +39,7 @@ def test_what_is_not_fine_is_named_with_its_reason():
 
 
 def test_an_interrupted_sweep_says_how_to_go_on():
-    assert "the same command goes on" in as_text(Sweep(
+    assert "the same command does the rest" in as_text(Sweep(
         file="", store="", cells=FOUND.cells, interrupted=True
     ))  # fmt: skip
 

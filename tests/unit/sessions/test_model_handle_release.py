@@ -10,6 +10,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from isomorph.checking import evaluate
+from isomorph.core.errors import IsomorphError
 from isomorph.core.trace import Noise
 from isomorph.measure.determinism import NotRepeated
 from isomorph.sessions import model_handle
@@ -80,8 +81,6 @@ def _telling(close, closed):
 
 
 def test_what_goes_wrong_ahead_of_time_is_reported_when_it_is_to_run(path):
-    from isomorph.core.errors import IsomorphError
-
     with WorkerHost() as host:
         model = host.load(str(path), "onnx", {})
         side = ModelHandle(
@@ -94,6 +93,47 @@ def test_what_goes_wrong_ahead_of_time_is_reported_when_it_is_to_run(path):
         side.prepare()
         with pytest.raises(IsomorphError):
             side.run()
+
+
+@pytest.mark.parametrize(
+    ("slow", "ample", "stays"), [(True, True, True), (True, False, False), (False, True, False)]
+)
+def test_a_runtime_that_takes_long_to_open_stays_where_memory_is_ample(
+    path, slow, ample, stays, monkeypatch
+):
+    monkeypatch.setattr(model_handle, "_MANY", 1)
+    monkeypatch.setattr(model_handle, "_SECONDS_TO_OPEN", 1 if slow else 1 << 40)
+    monkeypatch.setattr(WorkerHost, "shares_worker", lambda host, weights: ample)
+    closed = []
+    with WorkerHost() as host:
+        model = host.load(str(path), "onnx", {})
+        side = ModelHandle(
+            role="candidate", model=model, host=host, runtime="onnxruntime", settings={}
+        )
+        session = side.run()
+        monkeypatch.setattr(session, "close", _telling(session.close, closed))
+        side.release()
+        assert bool(closed) != stays
+
+
+def test_an_oracle_with_settings_is_opened_ahead_of_time(path):
+    with WorkerHost() as host:
+        model = host.load(str(path), "onnx", {})
+
+        def prepared(**settings):
+            side = ModelHandle(
+                role="candidate", model=model, host=host, runtime="onnxruntime", settings={},
+                oracle_settings=settings,
+            )  # fmt: skip
+            side.prepare()
+            return side
+
+        assert list(prepared().environments) == ["candidate run"]
+        assert list(prepared(device="cpu").environments) == ["candidate oracle", "candidate run"]
+        wrong = prepared(tempo="red")
+        with pytest.raises(IsomorphError):
+            wrong.oracle()
+        wrong.run()
 
 
 @pytest.mark.parametrize(("large", "ample"), [(True, False), (True, True), (False, False)])

@@ -46,3 +46,9 @@ def test_integers_of_64_bits_are_read(tmp_path):
     path = tmp_path / "a.toml"
     path.write_text("a = 9223372036854775807\nb = -9223372036854775808")
     assert toml.read(path) == {"a": 2**63 - 1, "b": -(2**63)}
+
+
+def test_a_value_of_another_type_is_shown_in_part(tmp_path):
+    error = toml.wrong_type("pairs", [{"name": "a" * 500}], "tables", file=tmp_path, where="top")
+    assert len(str(error)) < 300
+    assert "pairs is [{" in str(error)

@@ -11,12 +11,15 @@ from collections.abc import Mapping
 
 from isomorph.core.messages.answers import ANSWERS
 from isomorph.core.messages.causes import CAUSES
+from isomorph.core.messages.error_locations import ERROR_LOCATIONS
 from isomorph.core.messages.errors import ERRORS
 from isomorph.core.messages.experiments import EXPERIMENTS
 from isomorph.core.messages.findings import FINDINGS
 from isomorph.core.messages.fixes import FIXES
+from isomorph.core.messages.inputs import INPUTS
 from isomorph.core.messages.outcomes import OUTCOMES
 from isomorph.core.messages.patches import PATCHES
+from isomorph.core.messages.readmes import READMES
 from isomorph.core.messages.reports import REPORTS
 from isomorph.core.messages.rules import RULES
 from isomorph.core.messages.skipped import SKIPPED
@@ -35,6 +38,9 @@ CATALOG: Mapping[str, str] = {
     **RULES,
     **ERRORS,
     **REPORTS,
+    **INPUTS,
+    **ERROR_LOCATIONS,
+    **READMES,
 }
 """The template of each message, by its key."""
 

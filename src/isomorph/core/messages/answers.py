@@ -22,7 +22,7 @@ ANSWERS: Mapping[str, str] = {
     "PROVE.unexplained_constant": "unexplained constant {constant}",
     "PROVE.different": "{place}: the two differ, or are equal by an identity that is not known "
     "here",
-    "PROVE.different_identity": "different identity",
+    "PROVE.different_identity": "not proven equal",
     "PROVE.domain": "equal only where a divisor, root or logarithm of one side is defined",
     "PROVE.interface": "the interface differs",
     "PROVE.measured": "float64 values on a sample differ by more than rounded constants explain",
@@ -92,7 +92,7 @@ ANSWERS: Mapping[str, str] = {
     # sweep
     "SWEEP.counts": "{cells}: {counts}",
     "SWEEP.effort": "{fresh} run now in {seconds:.0f} s, {known} known or left; store {store}",
-    "SWEEP.interrupted": "interrupted: what is done is kept, and the same command goes on",
+    "SWEEP.interrupted": "interrupted: what is done is kept; the same command does the rest",
     "SWEEP.place": "node {node}, cause {cause}",
     "SWEEP.more": "… and {count} cells more that are not fine (--export)",
     "SWEEP.legend": "{symbols}; × is the largest error as a share of its budget",
@@ -111,6 +111,18 @@ ANSWERS: Mapping[str, str] = {
     "SWEEP.before": "before: {store}",
     "SWEEP.after": "after: {store}",
     "SWEEP.no_cells": "no cells",
+    "SWEEP.changes": "Changes of a sweep",
+    "SWEEP.title": "Sweep of {cells}",
+    "SWEEP.tab": "Sweep: {verdicts} · isomorph",
+    "SWEEP.not_fine": "Cells that are not fine",
+    "SWEEP.changed": "What changed",
+    "SWEEP.matrix": "models and environments",
+    "SWEEP.shades": "× is the largest error as a share of its budget; darker is larger",
+    "SWEEP.page": "page of the report",
+    "SWEEP.page_about": "{file} · store {store} · {fresh} run now in {seconds:.0f} s · isomorph "
+    "{version}",
+    "SWEEP.progress": "{done} of {total} cells done, {running} running, {waiting} waiting: "
+    "{outcomes}; slowest {slowest}; {left} left",
     # doctor
     "DOCTOR.ready": "READY: isomorph reads and runs models of {frameworks}",
     "DOCTOR.nothing": "NOT READY: no framework is installed whole; install one of those below",
@@ -194,12 +206,30 @@ ANSWERS: Mapping[str, str] = {
     "DIFF.cost": "Cost, in seconds",
     "DIFF.of_budget": "of its budget",
     "DIFF.the_same": "{count} the same",
+    "DIFF.zeros": "every element is 0",
+    "DIFF.computed": "computed in another way",
+    "DIFF.same_rounding": "the same up to rounding; {compared}",
+    "DIFF.other_order": "the same elements in another order",
+    "DIFF.elements_differ": "{count:,} of {elements} {differ}, the largest by {largest:.3g} "
+    "(largest element {size:.3g})",
+    "DIFF.within_step": "quantized; all elements are within one step",
+    "DIFF.beyond_step": "quantized; {count:,} of {elements} {are} more than one step ({step:.3g}) "
+    "apart",
+    "DIFF.largest": "the largest difference is {largest:.3g}",
+    "DIFF.not_those_of": "{how}; {count:,} of {elements} are not those of {names}, the "
+    "first at {place}",
+    "DIFF.not_those_folded": "{how}; {count:,} of {elements} are not those of {names} folded "
+    "together, the first at {place}",
+    "DIFF.the_reference": "the reference",
+    "DIFF.not_those": "{count:,} of {size:,} elements are not those of {names}, the first at "
+    "{place}",
     # run and trace
     "TRACE.place": "{runtime} {version} on {device}",
     "TRACE.recorded": "recorded {count} tensors of {model} in {place}, with its float64 oracle",
     "TRACE.without_oracle": "recorded {count} tensors of {model} in {place}, without an oracle",
     "TRACE.note": "note: {note}",
     "TRACE.compare": "compare it: isomorph check {folder} MODEL, or: isomorph check MODEL {folder}",
+    "TRACE.fallback": "warning[PROVIDER_FALLBACK] asked for {asked}, ran in {used}",
     # demo
     "DEMO.begins": "{made_by}, twice",
     "DEMO.converting": "converting a network",

@@ -67,6 +67,26 @@ _TEXTS: Mapping[str, tuple[str, ...]] = {
         "known: {known}",
         "did you mean {near!r}?",
     ),
+    "UNKNOWN_SETTING.unknown": (
+        "runtime {runtime!r} has no setting {name!r}",
+        "it knows: {known}",
+        "name one of these",
+    ),
+    "UNKNOWN_SETTING.near": (
+        "runtime {runtime!r} has no setting {name!r}",
+        "it knows: {known}",
+        "did you mean {near!r}?",
+    ),
+    "UNKNOWN_SETTING.near_other": (
+        "runtime {runtime!r} has no setting {name!r}",
+        "it knows: {known}",
+        "did you mean {near!r}, a setting of {owners}?",
+    ),
+    "UNKNOWN_SETTING.of_other": (
+        "runtime {runtime!r} has no setting {name!r}",
+        "it is a setting of {owners}; {runtime} knows: {known}",
+        "leave it out for this side",
+    ),
     "EXTENSION_INCOMPLETE.members": (
         "the {kind} {name!r} lacks {members}",
         "{protocol} in isomorph.core.protocols has them",
@@ -86,11 +106,6 @@ _TEXTS: Mapping[str, tuple[str, ...]] = {
     ),
     "UNKNOWN_FORMAT.other_suffix": (
         "{file_name!r} looks like {kind}, which this command does not write",
-        "it writes: {known}",
-        "--format {first}, or another suffix",
-    ),
-    "UNKNOWN_FORMAT.suffix": (
-        "{file_name!r} looks like {format}, which this command does not write",
         "it writes: {known}",
         "--format {first}, or another suffix",
     ),
@@ -118,6 +133,11 @@ _TEXTS: Mapping[str, tuple[str, ...]] = {
         "{count} pairs are checked, and {file_name} looks like one file",
         "each pair has a report of its own",
         "name a folder for them: -o {stem} --format {name}",
+    ),
+    "BAD_OPTION.folder_name": (
+        "{file_name!r} looks like a file, and this command writes a folder",
+        "",
+        "name a folder: -o {stem}",
     ),
     "BAD_OPTION.pair_name": (
         "--pair names two files, and the pairs of a project have their names",

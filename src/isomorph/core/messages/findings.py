@@ -17,6 +17,7 @@ FINDINGS: Mapping[str, str] = {
     "{expected}",
     "GUILTY_NODE.weight_alone": "this weight alone changes its output by {error}",
     "GUILTY_NODE.group": "{place} with {others} before it",
+    "GUILTY_NODE.member": "{place} among the {count} nodes up to {node!r}",
     "GUILTY_NODE.large_group": "somewhere in the {count} nodes up to {node!r}, which share no "
     "tensor with the reference",
     "GUILTY_NODE.counterpart": " (reference: {node})",
@@ -29,6 +30,8 @@ FINDINGS: Mapping[str, str] = {
     "were run",
     "BELOW_ROUNDING.output": "output {output!r}: the graphs differ by more than rounding the "
     "constants again explains, but by less than a run shows",
+    "BELOW_ROUNDING.unlike": "{text}; attributes or constants differ from the reference's at: "
+    "{names}",
     "FIRST_APART.words": "{place} makes output {output!r}, which differs although the node's "
     "inputs match; strings and lists are compared, but not substituted, so this is not proven",
     "FIRST_APART.off": "the run differs from its float64 value by {error}",
@@ -62,6 +65,8 @@ FINDINGS: Mapping[str, str] = {
     # The interface
     "INTERFACE.renamed": "{kind} {reference!r} is named {candidate!r} in the candidate (paired by "
     "{how})",
+    "INTERFACE.renamed_in_order": "input {reference!r} is named {candidate!r} in the candidate "
+    "(paired by its place: on a generated sample the outputs are alike in this pairing alone)",
     "INTERFACE.type": "{kind} {name!r} was {was} and is {now}",
     "INTERFACE.no_candidate": "the candidate has no counterpart of {kind} {name!r}",
     "INTERFACE.no_reference": "the reference has no counterpart of {kind} {name!r}",

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 
 OUTCOMES: Mapping[str, str] = {
     # fix
+    "REPAIR.kept": "kept in float",
+    "REPAIR.relative_error": "relative error",
+    "REPAIR.by_hand": "by hand {advice}",
     "REPAIR.nothing": "nothing to repair: {reason}",
     "REPAIR.one_patch": "1 patch applied; {reason}",
     "REPAIR.patches": "{count} patches applied; {reason}",
@@ -66,6 +69,17 @@ OUTCOMES: Mapping[str, str] = {
     "CONVERT.kept_rounding_unknown": "its rounding causes an unknown part of the loss",
     "CONVERT.kept_operator": "the converter keeps this operator",
     "CONVERT.tried": "{workarounds}; none of them helped",
+    "CONVERT.origin": "{file}: {framework}, {count} nodes",
+    "CONVERT.hop": "by {converter}: {status}, {seconds:.0f} s",
+    "CONVERT.lacking": "{route} (not installed: {names})",
+    "CONVERT.not_kept": "not kept",
+    "CONVERT.or_by": "or by",
+    "CONVERT.sizes": "{name} was tried at {sizes}",
+    "CONVERT.report_in": "report in {file}",
+    "CONVERT.not_converted": "NOT CONVERTED",
+    "CONVERT.not_proven": "NOT PROVEN",
+    "CONVERT.of_loss": "{ratio:.2f}× the intended loss",
+    "CONVERT.ways": "from {framework} there are ways to: {formats}",
     # stress
     "STRESS.headline": "{verdict}: the largest error that was found is {ratio:.3g} times its "
     "budget",
@@ -88,6 +102,7 @@ OUTCOMES: Mapping[str, str] = {
     "RANGES.overflow": "OVERFLOW: {tensor} exceeds {dtype}; of {total}, {wrong} overflow and "
     "{open} are open",
     "RANGES.open": "OPEN: {open} of {total} are not proven to stay within {dtype}",
+    "RANGES.behind": "{text}; {behind} more would be safe if these were",
     "RANGES.bounded": "BOUNDED: each of {total} has a finite bound, and so a scale without "
     "clipping",
     "RANGES.safe": "SAFE: {total} proven to stay within {dtype}",
@@ -105,6 +120,9 @@ OUTCOMES: Mapping[str, str] = {
     "RANGES.grown": "grown over {nodes} from {tensor} (largest {largest:.4g})",
     "RANGES.most": "most at {node} ({op}): from {before:.4g} of {tensor} to {after:.4g}, "
     "{factor:.3g} times as large",
+    "RANGES.more": "  … and {tensors} more (--all)",
+    "RANGES.measured_scale": "measured scale",
+    "RANGES.effort": "bounds of {parts} of the ranges; {runs} of the model in float64; seed {seed}",
     # extract
     "EXTRACT.part": "{folder} holds the part around node {node!r}: {nodes} of {count} nodes",
     "EXTRACT.whole": "it begins at the model's inputs, because no smaller part shows the fault",
@@ -113,4 +131,10 @@ OUTCOMES: Mapping[str, str] = {
     "EXTRACT.script": "see it without isomorph: cd {folder} && python {script}",
     "EXTRACT.no_script": "no script shows it without isomorph: {why}",
     "EXTRACT.command": "see it with isomorph: cd {folder} && {command}",
+    "EXTRACT.needs_modules": "it would need the modules of the custom operators",
+    "EXTRACT.late": "it did not end in {seconds:g} s",
+    "EXTRACT.agree": "run plainly, the models do not differ by more than is explained",
+    "EXTRACT.ended": "it ended with code {code}",
+    # lint
+    "LINT.on_the_way": " on the way to {target}",
 }

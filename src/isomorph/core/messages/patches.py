@@ -84,6 +84,8 @@ PATCHES: Mapping[str, str] = {
     "PATCH.scale_of_product": "the scale for which bias scale = input scale × weight scale",
     "PATCH.scale_fitted": "a scale fitted to the reference's {right!r}",
     "PATCH.quantizer": "in the quantizer of {tensor!r}, change {change}",
+    "PATCH.grid_of_integers": "set {name!r} so that the integers of {weight!r} are the reference's "
+    "numbers",
     "PATCH.set_scale": "give scale {name!r} {scale}",
     "PATCH.same_value": "in {op} {node!r}, give {name!r} the value of {right!r}",
     "PATCH.shift_zero": "shift zero point {name!r} by {steps} steps",

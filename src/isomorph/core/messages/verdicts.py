@@ -78,6 +78,8 @@ VERDICTS: Mapping[str, str] = {
     "UNKNOWN.pairing": "no single pairing of the outputs fits every input",
     "UNKNOWN.not_run": "{verdict} in translation, and not run: {why} (--translation-only asks "
     "about the graphs alone)",
+    "UNKNOWN.failed": "{role}: {what}",
+    "UNKNOWN.failed_at": "{text}, at node {node!r}",
     "UNKNOWN.interrupted": "interrupted before anything was decided",
     "UNKNOWN.interrupted_loading": "interrupted while the models were loaded",
     "UNKNOWN.no_values": "no value was compared",

@@ -89,6 +89,11 @@ def patched_program(program: MilProgram, edits: Edits) -> MilProgram:
 
 def _constant(graph: LoweredGraph, name: str) -> MilValue:
     value = graph.constants.get(name)
+    for node in graph.nodes if value is None else ():
+        for key, body in node.bodies.items():
+            inside = f"{node.name}/{key}#0/"
+            if name.startswith(inside):
+                return _constant(body, name.removeprefix(inside))
     if value is None:
         raise UsageError("PATCH_UNKNOWN_NAME", f"the program has no constant {name!r}")
     if not isinstance(value, MilValue):

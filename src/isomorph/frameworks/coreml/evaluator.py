@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,11 +12,10 @@ from isomorph.frameworks.coreml.lowering import LoweredGraph, LoweredNode, lower
 from isomorph.kernels import registry
 from isomorph.oracle import evaluator as oracle
 from isomorph.oracle.control_flow import chosen, truth, while_loop
-from isomorph.oracle.declared_graph import DeclaredGraph, DeclaredStep, NamedBody
+from isomorph.oracle.declared_graph import DeclaredGraph, DeclaredStep, NamedBody, evaluable
 from isomorph.oracle.plan import constant_tensors
 from isomorph.oracle.rounding_rules import is_inexact_number
 from isomorph.oracle.step import Scope, Step
-from isomorph.oracle.unsupported import refuse_undefined
 from isomorph.oracle.value import EvalValue
 from isomorph.oracle.weights import WeightCache
 
@@ -43,28 +41,18 @@ class Evaluator(oracle.Evaluator[str]):
         super().__init__(MilGraph(lowered(program), file))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MilStep(DeclaredStep):
-    """One operation: a kernel, or a rule that runs its blocks."""
-
-    bodies: Mapping[str, NamedBody[MilStep]] = field(default_factory=dict)
-
-
 class MilGraph(DeclaredGraph):
     """The main block: its operations as steps, and the constants that they read."""
 
     def __init__(self, graph: LoweredGraph, file: str | None) -> None:
         registry.load_all()
-        missing: dict[str, list[str]] = {}
-        steps = tuple(_step(node, missing) for node in graph.nodes)
-        refuse_undefined(
-            missing,
-            file=file,
-            why="it is none of the operators of MIL that have a kernel here",
-            fix="define it with isomorph.op and --ops, or convert the model without it",
-        )
         super().__init__(
-            steps,
+            evaluable(
+                tuple(map(_step, graph.nodes)),
+                file=file,
+                why="it is none of the operators of MIL that have a kernel here",
+                fix="define it with isomorph.op and --ops, or convert the model without it",
+            ),
             graph.inputs,
             graph.outputs,
             types={name: declared.dtype for name, declared in graph.types.items()},
@@ -86,22 +74,21 @@ def _weights(graph: LoweredGraph) -> WeightCache[str]:
     return WeightCache(lambda key: EvalValue(np.asarray(graph.array(key)), constant=True))
 
 
-def _step(node: LoweredNode, missing: dict[str, list[str]]) -> MilStep:
-    meaning = node.meaning
+def _step(node: LoweredNode) -> DeclaredStep:
+    meaning, native = node.meaning, node.operation.type
     op = meaning.kernel or meaning.op
-    rule = RULES.get(node.operation.type)
-    kernel = None if rule is not None else registry.find(meaning.domain, op, _VERSION)
-    if node.missing or (kernel is None and rule is None):
-        because = f" ({node.missing})" if node.missing and node.missing != "no kernel" else ""
-        missing.setdefault(f"{node.operation.type}{because}", []).append(node.name)
-    return MilStep(
+    rule = RULES.get(native)
+    known = rule is None and not node.missing
+    because = f" ({node.missing})" if node.missing and node.missing != "no kernel" else ""
+    return DeclaredStep(
         index=node.index,
         name=node.name,
         op=op,
+        native=f"{native}{because}",
         domain=meaning.domain,
         version=_VERSION,
-        kernel=kernel,
-        rule=rule,
+        kernel=registry.find(meaning.domain, op, _VERSION) if known else None,
+        rule=None if node.missing else rule,
         inputs=meaning.inputs,
         outputs=tuple(name for name, _ in node.operation.outputs),
         declared=tuple(declared.dtype for _, declared in node.operation.outputs),
@@ -111,13 +98,13 @@ def _step(node: LoweredNode, missing: dict[str, list[str]]) -> MilStep:
         exact=meaning.op in _EXACT,
         disturbable=any(map(is_inexact_number, meaning.attributes.values())),
         captured=tuple({n: None for body in node.bodies.values() for n in body.captured}),
-        bodies={word: _body(body, missing) for word, body in node.bodies.items()},
+        bodies={word: _body(body) for word, body in node.bodies.items()},
     )
 
 
-def _body(graph: LoweredGraph, missing: dict[str, list[str]]) -> NamedBody[MilStep]:
+def _body(graph: LoweredGraph) -> NamedBody[DeclaredStep]:
     return NamedBody(
-        steps=tuple(_step(node, missing) for node in graph.nodes),
+        steps=tuple(map(_step, graph.nodes)),
         inputs=graph.inputs,
         outputs=graph.outputs,
         own_constants=graph.constants,
@@ -126,7 +113,7 @@ def _body(graph: LoweredGraph, missing: dict[str, list[str]]) -> NamedBody[MilSt
 
 
 def _cond(
-    executor: Executor, step: MilStep, inputs: list[EvalValue], read: Read, scope: Scope
+    executor: Executor, step: DeclaredStep, inputs: list[EvalValue], read: Read, scope: Scope
 ) -> list[EvalValue]:
     taken = truth(inputs[0])
     inner = scope.inside(step.index, int(taken))
@@ -135,7 +122,7 @@ def _cond(
 
 
 def _while(
-    executor: Executor, step: MilStep, inputs: list[EvalValue], read: Read, scope: Scope
+    executor: Executor, step: DeclaredStep, inputs: list[EvalValue], read: Read, scope: Scope
 ) -> list[EvalValue]:
     def run(word: str, carried: Sequence[EvalValue], *place: int) -> list[EvalValue]:
         body = step.bodies[word]

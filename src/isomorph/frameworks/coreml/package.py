@@ -27,16 +27,17 @@ from isomorph.store.protobuf import BYTES, VARINT
 from isomorph.store.safe_paths import LeadsOutError, not_regular, path_inside, require_file
 
 MANIFEST = "Manifest.json"
+_USUAL_SPECIFICATION = "Data/com.apple.CoreML/model.mlmodel"
 _ROOT = "@model_path/"
 _NEWEST = 100
 """Far above every version of a specification; ONNX files begin with a small number, too."""
 
 
 def looks_like_package(path: Path) -> bool:
-    """Whether a folder has the manifest of a Core ML package."""
+    """Whether a folder has the manifest of a Core ML package, or its specification without it."""
     manifest = path / MANIFEST
     if not manifest.is_file():
-        return False
+        return (path / _USUAL_SPECIFICATION).is_file()
     with manifest.open("rb") as stream:
         return b'"rootModelIdentifier"' in stream.read(1 << 20)
 
@@ -161,6 +162,11 @@ def _nothing(value: MilValue) -> Array:
 def _specification_file(package: Path, *, trusted: bool) -> Path:
     """The model file that the manifest of a package names."""
     file = str(package)
+    if not (package / MANIFEST).exists():
+        raise UnreadableModelError(
+            "INVALID_GRAPH", f"the package has no {MANIFEST}:", file=file,
+            why="it states which of its files is the model", fix="copy the whole package again",
+        )  # fmt: skip
     require_file(package / MANIFEST)  # a pipe would never end
     try:
         manifest = read_json((package / MANIFEST).read_bytes())

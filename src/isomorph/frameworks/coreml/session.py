@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.core.cutting import require_whole_run
-from isomorph.core.errors import RuntimeFailedError, UsageError, message_lines
+from isomorph.core.cutting import refuse_noise, require_whole_run
+from isomorph.core.errors import RuntimeFailedError, message_lines
 from isomorph.core.last_node import leave
 from isomorph.core.trace import Capabilities
 from isomorph.oracle.dtypes import numpy_dtype
@@ -43,8 +43,7 @@ class CoremlSession:
 
     def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
         """Predict; results in the types that the program declares."""
-        if noise is not None:
-            raise UsageError("NO_NOISE", "only an oracle can be disturbed, not Core ML")
+        refuse_noise(noise, "Core ML")
         inputs = [spec.name for spec in self._graph.inputs]
         require_whole_run(
             feeds, fetch, (inputs, [spec.name for spec in self._graph.outputs]),

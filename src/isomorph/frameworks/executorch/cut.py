@@ -156,8 +156,7 @@ class Cutter:
     def _region(self, instruction: int) -> Region:
         """The data of the delegate that an instruction calls."""
         call = _present(self._instructions[instruction].union(1)[1])
-        where = _present(self._delegates[call.integer(0)].table(1))
-        return self._layout.delegate(where.integer(0, "b"), where.integer(1, "I"))
+        return self._layout.delegate(_present(self._delegates[call.integer(0)].table(1)))
 
 
 def _present(table: Table | None) -> Table:

@@ -89,8 +89,8 @@ def _quantization(program: PteProgram) -> Iterator[Quantization]:
             zero = np.broadcast_to(np.atleast_1d(grid.zero_point), scale.shape)
             yield Quantization(
                 tensor=tensor.name,
-                dtype=tensor.dtype if tensor.bits == 8 else "int4",
+                dtype=grid.dtype,
                 scale=tuple(scale.tolist()),
-                zero_point=tuple(zero.tolist()),
+                zero_point=tuple(zero.astype(np.int64).tolist()),
                 axis=grid.axis,
             )

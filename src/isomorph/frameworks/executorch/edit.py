@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core import patch as edits
-from isomorph.core.editing import not_possible, unknown_name
-from isomorph.frameworks.executorch.program import PteGrid, PteNode, PteProgram, PteTensor
-from isomorph.kernels.quantized import limits, spread
+from isomorph.core.editing import named, not_possible
+from isomorph.frameworks.executorch.program import PteNode, PteProgram, PteTensor
+from isomorph.kernels.packed_storage import encoded
+from isomorph.kernels.quantized import limits
+from isomorph.kernels.tflite.quantized import quanta
 from isomorph.oracle.dtypes import numpy_dtype
 
 if TYPE_CHECKING:
@@ -31,11 +33,10 @@ def patched_in_memory(program: PteProgram, patch: Patch) -> PteProgram:
             case edits.SetConstant(tensor=name):
                 tensors[name] = _with_values(_stored(program, name), edit.value)
             case edits.SetAttribute(node=name):
-                if name not in nodes:
-                    raise unknown_name("node", name)
-                nodes[name] = _with_attribute(nodes[name], edit.name, edit.value)
+                node = named(nodes, "node", name)
+                nodes[name] = _with_attribute(node, edit.name, edit.value)
             case edits.SetQuantization(tensor=name):
-                tensors[name] = _with_grid(_known(program, name), edit)
+                tensors[name] = _with_grid(named(tensors, "tensor", name), edit)
             case _:
                 raise not_possible(f"an ExecuTorch program takes no edit {type(edit).__name__}")
     return replace(program, tensors=tensors, nodes=tuple(nodes.values()))
@@ -61,14 +62,8 @@ def patched(program: PteProgram, patch: Patch) -> bytes:
     return bytes(data)
 
 
-def _known(program: PteProgram, name: str) -> PteTensor:
-    if name not in program.tensors:
-        raise unknown_name("tensor", name)
-    return program.tensors[name]
-
-
 def _stored(program: PteProgram, name: str) -> PteTensor:
-    tensor = _known(program, name)
+    tensor = named(program.tensors, "tensor", name)
     if tensor.data is None:
         raise not_possible(f"{name!r} is computed, and no constant")
     return tensor
@@ -80,16 +75,9 @@ def _with_values(tensor: PteTensor, value: Any) -> PteTensor:  # noqa: ANN401
         raise not_possible(f"{array.size} values do not fit in the place of {list(sizes)}")
     array = array.reshape(sizes)
     if tensor.grid is not None and array.dtype.kind == "f":
-        array = _quantized(tensor, tensor.grid, array)
+        low, high = limits(tensor.grid.dtype) or (0, 0)
+        array = np.clip(np.rint(quanta(array, tensor.grid)), low, high)
     return replace(tensor, data=memoryview(_bytes(tensor, array)))
-
-
-def _quantized(tensor: PteTensor, grid: PteGrid, real: Array) -> Array:
-    """Real numbers on the tensor's own grid."""
-    width = spread(grid.scale, real.shape, grid.axis, grid.block)
-    low, high = limits(tensor.dtype if tensor.bits == 8 else "int4") or (0, 0)
-    zero = spread(grid.zero_point, real.shape, grid.axis)
-    return np.asarray(np.clip(np.rint(real / width) + zero, low, high))
 
 
 def _bytes(tensor: PteTensor, array: Array) -> bytes:
@@ -97,7 +85,7 @@ def _bytes(tensor: PteTensor, array: Array) -> bytes:
     if tensor.bits == 4:
         wide = np.asarray(array).astype(np.int8) + 8
         padded = np.pad(wide, [(0, 0)] * (wide.ndim - 1) + [(0, wide.shape[-1] % 2)])
-        return (padded[..., ::2] | (padded[..., 1::2] << 4)).astype(np.uint8).tobytes()
+        return encoded(padded, "uint4")
     laid = np.transpose(array, tensor.order) if tensor.order else array
     return np.ascontiguousarray(laid.astype(numpy_dtype(tensor.dtype))).tobytes()
 
@@ -128,8 +116,8 @@ def _with_grid(tensor: PteTensor, edit: edits.SetQuantization) -> PteTensor:
     grid = tensor.grid
     if grid is None or grid.block or edit.axis != grid.axis:
         raise not_possible(f"{tensor.name!r} has no grid of this kind")
-    scale = np.asarray(edit.scale, np.float32).reshape(grid.scale.shape)
-    zero = np.asarray(edit.zero_point, np.int64).reshape(grid.zero_point.shape)
+    scale = np.asarray(edit.scale, np.float32).astype(np.float64).reshape(grid.scale.shape)
+    zero = np.asarray(edit.zero_point, np.float64).reshape(grid.zero_point.shape)
     return replace(tensor, grid=replace(grid, scale=scale, zero_point=zero))
 
 

@@ -3,118 +3,67 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.core.errors import UnreadableModelError, listed
+from isomorph.core.ops import MOVES_DATA
 from isomorph.frameworks.executorch.op_names import words
 from isomorph.frameworks.executorch.program import PteNode, PteProgram, PteTensor, Slot
 from isomorph.kernels import registry
 from isomorph.kernels.executorch.arithmetic import EDGE
 from isomorph.kernels.executorch.xnnpack import TFLITE_NAMES, XNNPACK, clamped, quantized_rows
-from isomorph.kernels.quantized import dequantize, ideal_rounding
-from isomorph.kernels.tflite import quantized as grids_of
 from isomorph.kernels.tflite.error_bounds import reach_of
-from isomorph.kernels.tflite.quantized import Reach, onto
-from isomorph.oracle.call import Call, Kernel
+from isomorph.kernels.tflite.quantized import Grid, Reach, onto, real_operands
+from isomorph.oracle.call import Call
+from isomorph.oracle.declared_graph import DeclaredGraph, DeclaredStep, evaluable
 from isomorph.oracle.dtypes import is_float, numpy_dtype
-from isomorph.oracle.named_graph import NamedGraph
 from isomorph.oracle.noise import NO_NOISE, Array
 from isomorph.oracle.rounding_rules import is_inexact_number
-from isomorph.oracle.step import Step, View, as_results
-from isomorph.oracle.value import EvalValue, lifted
+from isomorph.oracle.step import View, as_results
+from isomorph.oracle.value import EvalValue
 from isomorph.oracle.weights import WeightCache
 
 if TYPE_CHECKING:
-    from isomorph.core.trace import Noise
+    from isomorph.oracle.noise import NoiseSource
 
-_EXACT = frozenset(
-    {
-        "Transpose", "Reshape", "Unsqueeze", "Squeeze", "Expand", "Tile", "Slice", "Gather",
-        "Identity", "Reverse", "Roll", "Pad", "GatherElements", "Where", "Trilu", "Concat", "Split",
-        "ConstantOfShape", "Range", "Constant", "Shape", "Size", "Relu", "Clip", "Max", "Min",
-        "Abs", "Neg", "Sign", "Floor", "Ceil", "Round", "Trunc", "MaxPool", "ReduceMax",
-        "ReduceMin", "ReduceAny", "ArgMax", "ArgMin", "TopK", "Equal", "NotEqual", "Less",
-        "LessOrEqual", "Greater", "GreaterOrEqual", "And", "Or", "Xor", "Not", "IsInf", "IsNaN",
-        "DepthToSpace", "SpaceToDepth", "Cast", "ScatterElements", "Diagonal", "NonZero",
-    }
+_EXACT = MOVES_DATA | frozenset(
+    {"Roll", "ConstantOfShape", "Range", "Trunc", "ReduceAny", "Equal", "NotEqual", "Less",
+     "LessOrEqual", "Greater", "GreaterOrEqual", "And", "Or", "Xor", "Not", "IsInf", "IsNaN",
+     "Cast", "Diagonal", "NonZero"}
 )  # fmt: skip
+_ADDING = frozenset({"scatter_add", "index_put", "index_put_"})
+"""Operators that may add up what they write in one place."""
 _DISCRETE = frozenset({"Floor", "Ceil", "Round", "Trunc", "Sign", "FloorDiv", "Mod"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grid(grids_of.Grid):
-    """A grid whose scale ``block`` neighbors along its axis share, where that is not 0."""
+class PteStep(DeclaredStep):
+    """One node. ``made`` are its outputs, ``grids`` and ``onto`` the grids of both ends."""
 
-    block: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PteStep(Step[str]):
-    """One node. ``word`` is the operator's own name; ``made`` are the types of its outputs."""
-
-    word: str
-    kernel: Kernel
-    read: tuple[str | None, ...]
     made: tuple[PteTensor, ...]
     weights: WeightCache[str]
     grids: tuple[Grid | None, ...] = ()
     onto: tuple[Grid | None, ...] = ()
     reach: Reach = Reach()  # noqa: RUF009 (frozen)
 
-    def call(
-        self, inputs: Sequence[EvalValue], site: tuple[Any, ...], *, constant: bool
-    ) -> tuple[Call, Sequence[str | None]]:
-        """The file declares every type."""
-        declared = [tensor.dtype for tensor in self.made]
-        floats = [dtype for dtype in (*declared, *self.read) if is_float(dtype)]
-        if not floats and any(grid is not None for grid in (*self.grids, *self.onto)):
-            floats = ["float32"]
-        call = Call(
-            op=self.word,
-            domain=EDGE,
-            attributes=self.attributes,
-            outputs=len(self.outputs),
-            dtype=floats[0] if floats else None,
-            constant=constant,
-            input_dtypes=self.read,
-            site=site,
-        )
-        return call, declared
+    def float_type(
+        self, dtypes: Sequence[str | None], declared: Sequence[str | None]
+    ) -> str | None:
+        """That of its outputs first; quantized nodes multiply by their scales in float32."""
+        quantized = any(grid is not None for grid in (*self.grids, *self.onto))
+        found = DeclaredStep.float_type(self, declared, dtypes)
+        return "float32" if found is None and quantized else found
 
     def operands(
-        self,
-        inputs: Sequence[EvalValue],
-        view: View,
-        noise: Any,  # noqa: ANN401
+        self, inputs: Sequence[EvalValue], view: View, noise: NoiseSource
     ) -> Sequence[Any]:
         """Real numbers instead of quantized integers."""
-        grids = self.grids or (None,) * len(inputs)
-        return [
-            view(value)
-            if grid is None or value.data is None
-            else self._real(name, value, grid, noise)
-            for name, value, grid in zip(self.inputs, inputs, grids, strict=True)
-        ]
-
-    def _real(self, name: str, value: EvalValue, grid: Grid, noise: Any) -> Array:  # noqa: ANN401
-        if not value.constant or value.data.dtype == np.float64:
-            return _reals(value.data, grid)
-        if not noise.quantizers or grid.dtype == "int32":
-            array: Array = self.weights.derived(
-                name, id(grid), value, lambda: _reals(value.data, grid)
-            )
-            return array
-        noise.enter(("stored", name), noise.unit)
-        real = _reals(value.data, grid)
-        call = Call(op="stored", noise=noise)
-        return np.asarray(
-            real + ideal_rounding(real, grid.dtype, grid.axis, call, block=grid.block)
-        )
+        ends = zip(self.inputs, inputs, self.grids or (None,) * len(inputs), strict=True)
+        return real_operands(ends, self.weights, view, noise)
 
     def compute(self, call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """By the kernel; numbers that a run computed take the places of attributes."""
@@ -125,7 +74,9 @@ class PteStep(Step[str]):
         quantized = any(grid is not None for grid in self.onto)
         # What a quantized node rounds, it rounds on its way onto the grid.
         silent = inner.with_noise(NO_NOISE) if quantized else inner
-        results = as_results(self.kernel(silent, *rest))
+        kernel = self.kernel
+        assert kernel is not None, "a node without a kernel is refused"
+        results = as_results(kernel(silent, *rest))
         if self.grids:
             results = tuple(map(partial(self._finished, call), range(len(self.made)), results))
         return tuple(map(_typed, results, self.made))
@@ -150,10 +101,6 @@ class PteStep(Step[str]):
         return tuple(np.asarray(each).astype(numpy_dtype(made.dtype)) for each, made in pairs)
 
 
-def _reals(integers: Array, grid: Grid) -> Array:
-    return dequantize(integers, grid.scale, grid.zero_point, grid.axis, block=grid.block)
-
-
 def _typed(result: Any, made: PteTensor) -> Any:  # noqa: ANN401
     """A result as its tensor declares it: integers in their type, floats as they are."""
     array = np.asarray(result)
@@ -175,95 +122,57 @@ def _filled(value: Any, arrays: Sequence[Any]) -> Any:  # noqa: ANN401
     return np.asarray(arrays[value.index]).item() if isinstance(value, Slot) else value
 
 
-class PteGraph(NamedGraph):
+class PteGraph(DeclaredGraph):
     """The nodes as steps, and what is stored."""
 
     def __init__(self, program: PteProgram, file: str) -> None:
         registry.load_all()
-        self._tensors = program.tensors
-        weights: WeightCache[str] = WeightCache(self._stored_value)
+        tensors = program.tensors
+
+        def stored(key: str) -> EvalValue:
+            return EvalValue(tensors[key].array(), dtype=tensors[key].dtype, constant=True)
+
+        weights: WeightCache[str] = WeightCache(stored)
         steps = [_step(place, node, program, weights) for place, node in enumerate(program.nodes)]
-        _refuse([node for node, step in zip(program.nodes, steps, strict=True) if not step], file)
-        stored = [name for name, tensor in program.tensors.items() if tensor.data is not None]
         super().__init__(
-            [step for step in steps if step is not None],
+            evaluable(
+                steps, file=file, why="it has no meaning here", fix="lower the model without it"
+            ),
             program.inputs,
             [name for name in program.outputs if name],
-            stored=frozenset(stored),
+            types={name: tensor.dtype for name, tensor in tensors.items()},
+            stored={name for name, tensor in tensors.items() if tensor.data is not None},
             weights=weights,
         )
 
-    def fed(self, key: str, value: Any, noise: Noise | None) -> EvalValue:  # noqa: ANN401
-        """Fed arrays are data, in the types that the file declares."""
-        tensor, array = self._tensors[key], np.asarray(value)
-        return EvalValue(lifted(array), dtype=tensor.dtype)
 
-    def _stored_value(self, key: str) -> EvalValue:
-        array = self._tensors[key].array() if key in self._tensors else None
-        if array is None:
-            raise LookupError(f"{key} has no stored value")
-        return EvalValue(array, dtype=self._tensors[key].dtype, constant=True)
-
-
-def _step(
-    place: int, node: PteNode, program: PteProgram, weights: WeightCache[str]
-) -> PteStep | None:
-    word = words(node.native_op)[1]
+def _step(place: int, node: PteNode, program: PteProgram, weights: WeightCache[str]) -> PteStep:
+    word, tensors = words(node.native_op)[1], program.tensors
     domain = XNNPACK if node.native_op.startswith("xnnpack.") else EDGE
-    kernel = registry.find(domain, word, 1)
-    if kernel is None:
-        return None
+    made = tuple(tensors[name] for name in node.outputs)
     grids: tuple[Grid | None, ...] = ()
     targets: tuple[Grid | None, ...] = ()
     if domain == XNNPACK:
-        grids = tuple(_grid(program.tensors[name]) if name else None for name in node.inputs)
-        targets = tuple(_grid(program.tensors[name]) for name in node.outputs)
+        grids = tuple(tensors[name].grid if name else None for name in node.inputs)
+        targets = tuple(tensor.grid for tensor in made)
     return PteStep(
         index=place,
         name=node.name,
-        op=node.op,
-        word=word,
+        op=word,
+        native=node.native_op,
+        domain=domain,
         inputs=node.inputs,
         outputs=node.outputs,
         attributes=node.attributes,
-        kernel=kernel,
+        kernel=registry.find(domain, word, 1),
+        declared=tuple(tensor.dtype for tensor in made),
+        made=made,
         weights=weights,
         grids=grids,
         onto=targets,
         reach=reach_of(TFLITE_NAMES.get(word, ""), grids, targets, {}),
-        read=tuple(program.tensors[name].dtype if name else None for name in node.inputs),
-        made=tuple(program.tensors[name] for name in node.outputs),
         shape_only=node.op in ("Shape", "Size"),
         discrete=node.op in _DISCRETE,
-        exact=node.op in _EXACT,
+        exact=node.op in _EXACT and word not in _ADDING,
         disturbable=any(map(is_inexact_number, node.attributes.values())),
-    )
-
-
-def _grid(tensor: PteTensor) -> Grid | None:
-    found = tensor.grid
-    if found is None:
-        return None
-    dtype = tensor.dtype if tensor.bits == 8 else "int4"
-    return Grid(
-        dtype=dtype,
-        scale=found.scale.astype(np.float64),
-        zero_point=found.zero_point.astype(np.float64),
-        axis=found.axis,
-        block=found.block,
-    )
-
-
-def _refuse(nodes: Sequence[PteNode], file: str) -> None:
-    """The error for operators without a kernel."""
-    if not nodes:
-        return
-    kinds: Mapping[str, str] = {node.native_op: node.name for node in nodes}
-    raise UnreadableModelError(
-        "UNSUPPORTED_OP",
-        f"the oracle has no {listed(list(kinds))}",
-        file=file,
-        where=next(iter(kinds.values())),
-        why="it has no meaning here",
-        fix="lower the model without it",
     )

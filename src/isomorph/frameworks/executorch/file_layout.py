@@ -54,8 +54,9 @@ class FileLayout:
         """The bytes that a state begins with."""
         return self._at(_item(self._mutable, group), index, size)
 
-    def delegate(self, location: int, index: int) -> Region:
+    def delegate(self, place: Table) -> Region:
         """What a delegate was lowered to: in the flatbuffer, or in a segment."""
+        location, index = place.integer(0, "b"), place.integer(1, "I")
         if location == 0:
             return self._stored(_item(self._delegates, index))
         return _item(self.segments, index)

@@ -7,13 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isomorph.core.errors import UsageError
 from isomorph.core.model import Model, OutputOrder
 from isomorph.frameworks.executorch.operator_tables import TABLES
 
 if TYPE_CHECKING:
     from isomorph.core.patch import Patch
-    from isomorph.frameworks.executorch.program import PteProgram
 
 _IDENTIFIER = b"ET12"
 
@@ -41,18 +39,17 @@ class ExecutorchFramework:
 
     def hand_over(self, source: Any, example: Mapping[str, Any], folder: Path) -> Path:  # noqa: ANN401
         """Write the bytes to a file for a worker."""
-        from isomorph.store.atomic import new_file
+        from isomorph.store.model_bytes import write_copy
 
-        path = folder / "model.pte"
-        with new_file(path) as stream:
-            stream.write(bytes(source))
-        return path
+        return write_copy(bytes(source), folder / "model.pte")
 
     def load(self, source: Any, options: Mapping[str, str]) -> Model:  # noqa: ANN401
         """Read, check and describe; weights stay in the file until somebody wants them."""
         from isomorph.frameworks.executorch.describe import describe, notes_on
+        from isomorph.frameworks.executorch.read import parsed
+        from isomorph.store.model_bytes import opened
 
-        program, location = _open(source)
+        program, location = opened(source, parsed, framework=self.name, suffix=".pte")
         return Model(
             framework=self.name,
             location=location,
@@ -68,35 +65,22 @@ class ExecutorchFramework:
 
     def save(self, model: Model, path: Path) -> None:
         """Write a copy."""
-        from isomorph.frameworks.executorch.read import write
+        from isomorph.store.model_bytes import write_copy
 
-        write(model.native.data, Path(path), source=model.native.path)
+        write_copy(model.native.data, Path(path), model.native.path)
 
     def apply(self, model: Model, patch: Patch, path: Path) -> None:
         """Write a patched copy; the result passes the same checks as any program that is read."""
         from isomorph.frameworks.executorch.edit import patched
-        from isomorph.frameworks.executorch.read import parsed, write
+        from isomorph.frameworks.executorch.read import parsed
+        from isomorph.store.model_bytes import write_copy
 
         data = patched(model.native, patch)
         parsed(data, file=str(path))
-        write(data, Path(path), source=model.native.path)
+        write_copy(data, Path(path), model.native.path)
 
     def apply_in_memory(self, model: Model, patch: Patch) -> Model:
         """The patched program in memory, for the oracle to try a few tensors of it."""
         from isomorph.frameworks.executorch.edit import patched_in_memory
 
         return replace(model, native=patched_in_memory(model.native, patch))
-
-
-def _open(source: Any) -> tuple[PteProgram, str]:  # noqa: ANN401
-    from isomorph.frameworks.executorch.read import open_bytes, open_path
-
-    if isinstance(source, (str, Path)):
-        return open_path(Path(source)), str(source)
-    if isinstance(source, (bytes, bytearray)):
-        return open_bytes(bytes(source)), "bytes in memory"
-    raise UsageError(
-        "UNSUPPORTED_SOURCE",
-        f"framework 'executorch' cannot read a {type(source).__name__}",
-        fix="pass the path of a .pte file or its bytes",
-    )

@@ -6,8 +6,7 @@ again gets a new name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from typing import Any
 
 from isomorph.core.errors import UnreadableModelError
@@ -16,55 +15,40 @@ from isomorph.frameworks.executorch.op_names import TENSORS, row_of
 from isomorph.frameworks.executorch.plan_values import (
     LISTS,
     Kind,
-    Places,
     PlanValues,
     address_of,
+    lies_elsewhere,
     unsupported,
 )
-from isomorph.frameworks.executorch.program import PteNode, PteTensor, Slot
-from isomorph.frameworks.executorch.xnnpack_graph import BACKEND, Boundary, opened_delegate
+from isomorph.frameworks.executorch.program import (
+    PteNode,
+    PteProgram,
+    PteTensor,
+    ReadGraph,
+    Slot,
+)
+from isomorph.frameworks.executorch.xnnpack_graph import BACKEND, Boundary, DelegateReader
 from isomorph.store.flatbuffer import DamagedFlatbufferError, Table
 
 _KERNEL, _DELEGATE, _MOVE, _JUMP, _FREE = range(1, 6)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Method:
-    """One method of a file, read."""
-
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    nodes: tuple[PteNode, ...]
-    tensors: Mapping[str, PteTensor]
-    delegates: tuple[str, ...]
-    places: Mapping[tuple[str, str], Places]
-    constants_in: Mapping[int, Any]
-    indices: Mapping[str, int]
-
-
-@dataclass
-class _Reader:
+class _Reader(ReadGraph):
     """The values of one execution plan, and what its instructions have made of them so far."""
 
-    layout: FileLayout
-    plan: Table
-    file: str
-    stored: PlanValues = field(init=False)
-    operators: list[Table] = field(init=False)
-    lowered: list[Table] = field(init=False)
-    names: dict[int, str] = field(default_factory=dict)
-    tensors: dict[str, PteTensor] = field(default_factory=dict)
-    nodes: list[PteNode] = field(default_factory=list)
-    places: dict[tuple[str, str], Places] = field(default_factory=dict)
-    delegates: list[str] = field(default_factory=list)
-    indices: dict[str, int] = field(default_factory=dict)
-    memory: dict[tuple[int, int, int], str] = field(default_factory=dict)
-    """What lies at a place of the memory that was planned ahead."""
+    def __init__(self, layout: FileLayout, plan: Table, file: str) -> None:
+        super().__init__()
+        self.layout, self.plan, self.file = layout, plan, file
+        self.stored = PlanValues(layout, plan.tables(2), file)
+        self.operators, self.lowered = plan.tables(6), plan.tables(7)
+        self.names: dict[int, str] = {}
+        self.delegates: list[str] = []
+        self.indices: dict[str, int] = {}
+        self.memory: dict[tuple[int, int, int], str] = {}
+        """What lies at a place of the memory that was planned ahead."""
 
-    def method(self) -> Method:
+    def method(self) -> PteProgram:
         """The whole plan."""
-        self.stored = PlanValues(self.layout, self.plan.tables(2), self.file)
-        self.operators, self.lowered = self.plan.tables(6), self.plan.tables(7)
         given = self.plan.numbers(3, "i4").tolist()
         fixed: dict[int, Any] = {}
         inputs = []
@@ -79,14 +63,15 @@ class _Reader:
             raise unsupported(self.file, f"the method has {len(chains)} chains of instructions")
         for place, instruction in enumerate(chains[0].tables(2)):
             self._instruction(place, instruction)
-        return Method(
+        return PteProgram(
+            method=self.plan.text(0),
             inputs=tuple(inputs),
             outputs=tuple(self._outputs(set(inputs))),
             nodes=tuple(self.nodes),
             tensors=self.tensors,
             delegates=tuple(self.delegates),
             places=self.places,
-            constants_in=fixed,
+            given=fixed,
             indices=self.indices,
         )
 
@@ -102,7 +87,7 @@ class _Reader:
             if name in taken or self.tensors[name].data is not None:
                 alias = f"output_{place}"
                 self._add(alias, self.tensors[name])
-                self._node(f"output:{place}", "Identity", "executorch.output", (name,), (alias,))
+                self._moved(f"output:{place}", "executorch.output", name, alias)
                 name = alias
             taken.add(name)
             yield name
@@ -118,7 +103,7 @@ class _Reader:
         elif kind == _MOVE:
             source = self._read(table.integer(0))
             target = self._defined(table.integer(1))
-            self._node(f"move:{place}", "Identity", "executorch.move", (source,), (target,), place)
+            self._moved(f"move:{place}", "executorch.move", source, target, instruction=place)
         else:
             raise unsupported(self.file, f"instruction {place} branches on a computed value")
 
@@ -139,7 +124,12 @@ class _Reader:
         ]
         if op == "Conv" and attributes.get("transposed"):
             op = "ConvTranspose"
-        self._node(name, op, native, tuple(inputs), tuple(outputs), place, attributes)
+        self.nodes.append(
+            PteNode(
+                name=name, op=op, native_op=native, inputs=tuple(inputs), outputs=tuple(outputs),
+                attributes=attributes, instruction=place,
+            )
+        )  # fmt: skip
 
     def _guessed(self, arguments: list[int]) -> tuple[str, ...]:
         """Names for the arguments of an unknown operator, whose last value is what it returns."""
@@ -220,45 +210,25 @@ class _Reader:
             raise unsupported(
                 self.file, f"a part of the model was lowered to {backend}, which is not read"
             )
-        region = self.layout.delegate(where.integer(0, "b"), where.integer(1, "I"))
-        prefix = f"xnnpack_{place}/"
         boundary = Boundary(
             read=lambda place: self._read(arguments[place]),
             written=lambda place: self._defined(arguments[place]),
             count=len(arguments),
         )
-        opened = opened_delegate(self.layout, region, prefix, boundary, self.tensors)
-        for node in opened.nodes:
-            self._node(
-                node.name, node.op, node.native_op, node.inputs, node.outputs, place,
-                dict(node.attributes), node.handle,
-            )  # fmt: skip
-        for tensor in opened.tensors:
-            self._add(tensor.name, tensor)
-        self.places.update(opened.places)
+        DelegateReader(self.layout, self.layout.delegate(where), place, boundary, self).read()
 
-    def _node(  # noqa: PLR0917
+    def _moved(
         self,
         name: str,
-        op: str,
         native: str,
-        inputs: tuple[str, ...],
-        outputs: tuple[str, ...],
-        place: int = -1,
-        attributes: Mapping[str, Any] | None = None,
-        handle: int | None = None,
+        source: str,
+        target: str,
+        **more: Any,  # noqa: ANN401
     ) -> None:
+        """A node that names what lies in memory anew."""
+        ends = {"inputs": (source,), "outputs": (target,)}
         self.nodes.append(
-            PteNode(
-                name=name,
-                op=op,
-                native_op=native,
-                inputs=inputs,
-                outputs=outputs,
-                attributes=attributes or {},
-                instruction=place,
-                handle=handle,
-            )
+            PteNode(name=name, native_op=native, **{"op": "Identity", **ends, **more})
         )
 
     def _read(self, index: int) -> str:
@@ -272,7 +242,8 @@ class _Reader:
             and (base := self.memory.get(address_of(table)))
         ):
             return self._viewed(index, base)
-        if kind != Kind.TENSOR or table is None or not table.integer(5, "I"):
+        held = table is not None and (table.integer(5, "I") or lies_elsewhere(table))
+        if kind != Kind.TENSOR or table is None or not held:
             raise UnreadableModelError(
                 "DANGLING_INPUT",
                 f"an instruction reads value {index}, which nothing computes and no buffer holds",
@@ -284,9 +255,8 @@ class _Reader:
         """A value that no instruction writes: it lies where another does, in another shape."""
         name = self._defined(index)
         sizes = self.tensors[name].shape
-        self._node(
-            f"view:{index}", "Reshape", "executorch.view", (base,), (name,), -1, {"size": sizes}
-        )
+        view, size = "executorch.view", {"size": sizes}
+        self._moved(f"view:{index}", view, base, name, op="Reshape", attributes=size)
         return name
 
     def _own_name(self, index: int, table: Table) -> str:
@@ -311,13 +281,11 @@ class _Reader:
         return word
 
     def _add(self, name: str, tensor: PteTensor) -> None:
-        self.tensors[name] = (
-            tensor
-            if tensor.name == name
-            else PteTensor(name=name, dtype=tensor.dtype, shape=tensor.shape)
-        )
+        if tensor.name != name:
+            tensor = PteTensor(name=name, dtype=tensor.dtype, shape=tensor.shape)
+        self.tensors[name] = tensor
 
 
-def read_method(layout: FileLayout, plan: Table, *, file: str) -> Method:
+def read_method(layout: FileLayout, plan: Table, *, file: str) -> PteProgram:
     """One execution plan with its delegates opened."""
     return _Reader(layout, plan, file).method()

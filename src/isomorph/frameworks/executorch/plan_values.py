@@ -9,7 +9,7 @@ from typing import Any
 
 from isomorph.core.errors import UnreadableModelError
 from isomorph.frameworks.executorch.file_layout import FileLayout
-from isomorph.frameworks.executorch.program import DTYPES, PteTensor
+from isomorph.frameworks.executorch.program import DTYPES, Places, PteTensor
 from isomorph.oracle.dtypes import numpy_dtype
 from isomorph.store.flatbuffer import DamagedFlatbufferError, Table
 
@@ -36,9 +36,6 @@ LISTS = (Kind.TENSORS, Kind.OPTIONALS)
 """Lists of tensors."""
 NUMBERS: Mapping[int, str] = {Kind.INT: "q", Kind.BOOL: "?", Kind.DOUBLE: "d"}
 """The struct letters of plain numbers."""
-
-Places = tuple[tuple[str, int], ...]
-"""Where the numbers or the word of an attribute lie in the file, as ``struct`` names their type."""
 
 
 class PlanValues:
@@ -117,10 +114,13 @@ class PlanValues:
         self, table: Table, name: str, sizes: tuple[int, ...], dtype: str
     ) -> tuple[int, int]:
         info = table.table(9)
-        if info is not None and info.integer(2, "b") == 1:
+        if lies_elsewhere(table):
+            called = (info.text(1) if info is not None else "") or name
             raise unsupported(
                 self.file,
-                f"the weight {name!r} lies in a file of its own (.ptd), which is not read",
+                f"the weight {called!r} lies in a file of its own (.ptd), which is not read",
+                fix="lower the model again with external_constants=False, which keeps the weights "
+                "in the program",
             )
         size = math.prod(sizes) * numpy_dtype(dtype).itemsize
         index = table.integer(5, "I")
@@ -138,11 +138,16 @@ def address_of(table: Table) -> tuple[int, int, int]:
     return place.integer(0, "I"), place.integer(1, "I"), place.integer(2, "I")
 
 
-def unsupported(file: str, what: str) -> UnreadableModelError:
+def lies_elsewhere(table: Table) -> bool:
+    """Whether the numbers of a tensor are kept in a file beside the program."""
+    info = table.table(9)
+    return info is not None and info.integer(2, "b") == 1
+
+
+def unsupported(
+    file: str,
+    what: str,
+    fix: str = "lower the model again without it: with XNNPACK, or without any delegate",
+) -> UnreadableModelError:
     """The error for what the format allows and nobody here reads."""
-    return UnreadableModelError(
-        "UNSUPPORTED_FORMAT",
-        what,
-        file=file,
-        fix="lower the model again without it: with XNNPACK, or without any delegate",
-    )
+    return UnreadableModelError("UNSUPPORTED_FORMAT", what, file=file, fix=fix)

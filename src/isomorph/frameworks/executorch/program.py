@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from isomorph.kernels.packed_storage import decoded
+from isomorph.kernels.tflite.quantized import Grid
 from isomorph.oracle.dtypes import numpy_dtype
 from isomorph.oracle.noise import Array
 
@@ -21,25 +23,15 @@ DTYPES = {
 }  # fmt: skip
 """The types of elements, by PyTorch's number."""
 
+Places = tuple[tuple[str, int], ...]
+"""Where the numbers or the word of an attribute lie in the file, as ``struct`` names their type."""
+
 
 @dataclass(frozen=True, slots=True)
 class Slot:
     """In the place of an attribute: the number in this input of the node."""
 
     index: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PteGrid:
-    """real = scale · (integer − zero point), along ``axis``, or for the whole tensor where None.
-
-    ``block`` neighbors along ``axis`` share a scale where it is not 0.
-    """
-
-    scale: Array
-    zero_point: Array
-    axis: int | None = None
-    block: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -57,7 +49,7 @@ class PteTensor:
     shape: tuple[int | None, ...]
     data: memoryview | None = None
     order: tuple[int, ...] = ()
-    grid: PteGrid | None = None
+    grid: Grid | None = None
     bits: int = 8
     offset: int | None = None
     mutable: bool = False
@@ -94,6 +86,15 @@ class PteNode:
     handle: int | None = None
 
 
+class ReadGraph:
+    """What has been read of a method so far, and where its numbers lie; delegates add to it."""
+
+    def __init__(self) -> None:
+        self.tensors: dict[str, PteTensor] = {}
+        self.nodes: list[PteNode] = []
+        self.places: dict[tuple[str, str], Places] = {}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PteProgram:
     """What ``Model.native`` holds for ExecuTorch: one method of a file.
@@ -103,26 +104,24 @@ class PteProgram:
     numbers, by place. ``indices`` are the values of the plan that hold tensors, by their names.
     """
 
-    data: Any
-    digest: str
     method: str
-    methods: tuple[str, ...]
-    version: int
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     nodes: tuple[PteNode, ...]
     tensors: Mapping[str, PteTensor]
     delegates: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    places: Mapping[tuple[str, str], tuple[tuple[str, int], ...]] = field(default_factory=dict)
+    places: Mapping[tuple[str, str], Places] = field(default_factory=dict)
     given: Mapping[int, Any] = field(default_factory=dict)
     indices: Mapping[str, int] = field(default_factory=dict)
+    data: Any = b""
+    digest: str = ""
+    methods: tuple[str, ...] = ()
+    version: int = 0
     path: Path | None = None
 
 
 def _nibbles(data: memoryview, sizes: tuple[int, ...]) -> Array:
     """Two integers of 4 bits per byte, the first in the low bits, around 8; rows are padded."""
-    row = -(-sizes[-1] // 2)
-    packed = np.frombuffer(data, np.uint8, math.prod(sizes[:-1]) * row)
-    fields = np.stack([packed & 15, packed >> 4], axis=-1).reshape(*sizes[:-1], 2 * row)
+    padded = (*sizes[:-1], sizes[-1] + sizes[-1] % 2)
+    fields = decoded(np.frombuffer(data, np.uint8), "uint4", padded)
     return (fields.astype(np.int8) - 8)[..., : sizes[-1]]

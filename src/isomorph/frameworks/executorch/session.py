@@ -7,18 +7,17 @@ can be fed and fetched, those inside an XNNPACK delegate too. ExecuTorch's own r
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from executorch.extension.pybindings import _C
 
-from isomorph.core.cutting import unfed_inputs, unknown_tensor, walk_back
+from isomorph.core.cutting import refuse_noise, require_known, unfed_inputs, walk_back
 from isomorph.core.errors import RuntimeFailedError, UnreadableModelError, UsageError
+from isomorph.core.kept_pieces import KeptPieces
 from isomorph.core.patch import Patch, SetConstant
 from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.frameworks.executorch.cut import Cutter
@@ -50,7 +49,7 @@ class ExecutorchSession:
         _C._unsafe_reset_threadpool(threads)
         self._deployed = self._loaded(bytes(self._program.data), self._program.method)
         self._cutter = Cutter(self._program)
-        self._alone: OrderedDict[Any, LoadedMethod] = OrderedDict()
+        self._alone: KeptPieces[LoadedMethod] = KeptPieces(_KEPT)
         whole = self._cutter.complete
         self.capabilities = (
             Capabilities() if whole else Capabilities(fetch="outputs", feed="inputs")
@@ -72,12 +71,9 @@ class ExecutorchSession:
 
     def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
         """Compute ``fetch`` from ``feeds``; ``capabilities`` say which tensors they may name."""
-        if noise is not None:
-            raise UsageError("NO_NOISE", "only an oracle can be disturbed, not ExecuTorch")
+        refuse_noise(noise, "ExecuTorch")
         program = self._program
-        for name in (*feeds, *fetch):
-            if name not in program.tensors:
-                raise unknown_tensor(name, program.tensors)
+        require_known((*feeds, *fetch), program.tensors)
         given = {name: np.asarray(value) for name, value in feeds.items()
                  if not self._is_own(name, value)}  # fmt: skip
         found = {**given, **self._stored([name for name in fetch if name not in given])}
@@ -168,17 +164,12 @@ class ExecutorchSession:
         read = {name: value for name, value in values.items() if cutter.is_entered(node, name)}
         numbers = {n: np.asarray(v).item() for n, v in read.items() if cutter.is_number(n)}
         fed = [name for name in read if name not in numbers]
+
+        def load() -> LoadedMethod:
+            return self._loaded(cutter.node(node, fed, numbers), program.method)
+
         key = (node.name, tuple(numbers.items()))
-        write = partial(cutter.node, node, fed, numbers)
-        if fresh:
-            loaded = self._loaded(write(), program.method)
-        else:
-            if key not in self._alone:
-                self._alone[key] = self._loaded(write(), program.method)
-            loaded = self._alone[key]
-            self._alone.move_to_end(key)
-            while len(self._alone) > _KEPT:
-                self._alone.popitem(last=False)
+        loaded = load() if fresh else self._alone.get(key, load)
         arguments = [argument(program.tensors[name], read[name]) for name in fed]
         results = loaded.run(arguments, file=self._file)
         shapes = [program.tensors[name].shape for name in node.outputs]

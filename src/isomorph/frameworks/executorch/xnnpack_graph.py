@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from isomorph.frameworks.executorch.file_layout import FileLayout, Region
-from isomorph.frameworks.executorch.program import PteGrid, PteNode, PteTensor
+from isomorph.frameworks.executorch.program import PteNode, PteTensor, ReadGraph
 from isomorph.frameworks.executorch.xnnpack_names import NODES
+from isomorph.kernels.tflite.quantized import Grid
 from isomorph.oracle.dtypes import numpy_dtype
 from isomorph.store.flatbuffer import DamagedFlatbufferError, Table
 
@@ -31,8 +32,8 @@ DYNAMIC = frozenset({9, 11})
 """Types whose scale a run computes from the values of each row; held as the real numbers."""
 _PER_CHANNEL, _PER_TENSOR, _PER_TOKEN, _PER_GROUP = 1, 2, 3, 4
 _MAX_ELEMENTS = 1 << 59
-
-Places = tuple[tuple[str, int], ...]
+_ENDS = ("<", ">")
+"""The marks of fields that are tensors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,49 +45,24 @@ class Boundary:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedDelegate:
-    """Its nodes in order, the tensors inside it, and where its attributes lie in the file."""
+class DelegateReader:
+    """The graph in a region of the file, called by an instruction, which adds to what was read."""
 
-    nodes: tuple[PteNode, ...]
-    tensors: tuple[PteTensor, ...]
-    places: Mapping[tuple[str, str], Places]
-
-
-def opened_delegate(
-    layout: FileLayout,
-    region: Region,
-    prefix: str,
-    boundary: Boundary,
-    around: Mapping[str, PteTensor],
-) -> OpenedDelegate:
-    """The graph in this region of the file; ``prefix`` begins the names of what lies inside."""
-    return _Opening(layout, region, prefix, boundary, around).opened()
-
-
-class _Opening:
     def __init__(
-        self,
-        layout: FileLayout,
-        region: Region,
-        prefix: str,
-        boundary: Boundary,
-        around: Mapping[str, PteTensor],
+        self, layout: FileLayout, region: Region, place: int, boundary: Boundary, read: ReadGraph
     ) -> None:
-        self._layout, self._prefix = layout, prefix
-        self._boundary, self._around = boundary, around
+        self._layout, self._region, self._boundary, self._made = layout, region, boundary, read
+        self._instruction, self._prefix = place, f"xnnpack_{place}/"
         self._start, self._end, self._stored_at = graph_parts(layout.data, region)
         self._root = layout.graph(self._start, self._end)
-        self._region = region
         self._data = self._root.tables(8)
+        self._tensors = read.tensors
         self._names: dict[int, str] = {}
-        self._tensors: dict[str, PteTensor] = {}
-        self._nodes: list[PteNode] = []
-        self._places: dict[tuple[str, str], Places] = {}
         self._values: dict[int, Table] = {}
         self._outer: dict[int, str] = {}
 
-    def opened(self) -> OpenedDelegate:
+    def read(self) -> None:
+        """Its nodes in order, the tensors inside it, and where its attributes lie."""
         for value in self._root.tables(2):
             tensor = tensor_of(value)
             self._values[tensor.integer(6, "I")] = value
@@ -106,13 +82,12 @@ class _Opening:
         self._outer = {
             number: name
             for number, name in outside.items()
-            if number not in self._names and _is_plain(self._around[name].order)
+            if number not in self._names and _is_plain(self._tensors[name].order)
         }
         for place, node in enumerate(self._root.tables(1)):
             self._node(place, node)
         for number, name in outside.items():
             self._left(number, name)
-        return OpenedDelegate(tuple(self._nodes), tuple(self._tensors.values()), self._places)
 
     def _argument(self, number: int) -> int:
         """The place of a value among those that the delegate is called with."""
@@ -122,20 +97,20 @@ class _Opening:
     def _entered(self, place: int, number: int) -> str:
         """An input as XNNPACK sees it: in the order in which its axes lie in memory."""
         outer = self._boundary.read(place)
-        order = self._around[outer].order
+        order = self._tensors[outer].order
         grid = self._grid(self._values[number], outer) if number in self._values else None
         if _is_plain(order) and grid is None:
             return outer
         inner = self._defined(number)
-        self._nodes.append(_layout(f"{self._prefix}input:{place}", outer, inner, order))
+        self._laid(f"input:{place}", outer, inner, order)
         return inner
 
     def _left(self, number: int, outer: str) -> None:
         """An output of the delegate that no node has written under the program's name."""
         inner = self._read(number)
         if inner != outer:
-            back = tuple(np.argsort(self._around[outer].order).tolist())
-            self._nodes.append(_layout(f"{self._prefix}output:{number}", inner, outer, back))
+            back = tuple(np.argsort(self._tensors[outer].order).tolist())
+            self._laid(f"output:{number}", inner, outer, back)
 
     def _node(self, place: int, node: Table) -> None:
         kind, table = node.union(1)
@@ -146,45 +121,47 @@ class _Opening:
             )
         word, op, fields = row
         name = f"{self._prefix}{word.removeprefix('XNN')}:{place}"
-        inputs: list[str] = []
-        outputs: list[str] = []
+        numbered = [(table.integer(n, "I"), mark) for n, (mark, _) in enumerate(fields)]
+        inputs = [
+            "" if number == _ABSENT else self._read(number)
+            for number, mark in numbered if mark == "<"
+        ]  # fmt: skip
+        outputs = [self._defined(number) for number, mark in numbered if mark == ">"]
+        stated = [(table, n, *field) for n, field in enumerate(fields) if field[0] not in _ENDS]
+        if (clamp := node.table(3)) is not None:
+            stated += [(clamp, 0, "~", "min"), (clamp, 1, "~", "max")]
         attributes: dict[str, Any] = {}
-        for index, (mark, label) in enumerate(fields):
-            if mark == "<":
-                number = table.integer(index, "I")
-                inputs.append("" if number == _ABSENT else self._read(number))
-            elif mark == ">":
-                outputs.append(self._defined(table.integer(index, "I")))
-            elif mark == "*":
-                attributes[label] = tuple(table.numbers(index, "u4").tolist())
-                first = table.start_of(index)
-                self._remember(
-                    name, label, [("I", first + 4 * n) for n in range(len(attributes[label]))]
-                )
+        for held, index, mark, label in stated:
+            if mark == "*":
+                value = attributes[label] = tuple(held.numbers(index, "u4").tolist())
+                first = held.start_of(index)
+                self._remember(name, label, [("I", first + 4 * n) for n in range(len(value))])
             else:
-                attributes[label] = (
-                    table.real(index, "f") if mark == "~" else table.integer(index, "I")
-                )
-                self._remember(name, label, [("f" if mark == "~" else "I", table.where(index))])
-        clamp = node.table(3)
-        if clamp is not None:
-            for index, label in enumerate(("min", "max")):
-                attributes[label] = clamp.real(index, "f")
-                self._remember(name, label, [("f", clamp.where(index))])
+                read, form = (held.real, "f") if mark == "~" else (held.integer, "I")
+                attributes[label] = read(index, form)
+                self._remember(name, label, [(form, held.where(index))])
         while inputs and not inputs[-1]:
             inputs.pop()
         if word == "XNNConvert":
             op = self._conversion(inputs[0], outputs[0])
-        self._nodes.append(
-            PteNode(
-                name=name,
-                op=op,
-                native_op=f"xnnpack.{word}",
-                inputs=tuple(inputs),
-                outputs=tuple(outputs),
-                attributes=attributes,
-                handle=node.integer(2, "I"),
-            )
+        self._add(
+            name=name, op=op, native_op=f"xnnpack.{word}", inputs=tuple(inputs),
+            outputs=tuple(outputs), attributes=attributes, handle=node.integer(2, "I"),
+        )  # fmt: skip
+
+    def _add(self, **stated: Any) -> None:  # noqa: ANN401
+        self._made.nodes.append(PteNode(instruction=self._instruction, **stated))
+
+    def _laid(self, word: str, given: str, made: str, order: tuple[int, ...]) -> None:
+        """A node where a tensor enters or leaves: its axes in another order, or its own grid."""
+        plain = _is_plain(order)
+        self._add(
+            name=f"{self._prefix}{word}",
+            op="Identity" if plain else "Transpose",
+            native_op="xnnpack.Boundary" if plain else "xnnpack.Layout",
+            inputs=(given,),
+            outputs=(made,),
+            attributes={} if plain else {"perm": order},
         )
 
     def _conversion(self, given: str, made: str) -> str:
@@ -197,7 +174,7 @@ class _Opening:
     def _remember(self, node: str, label: str, found: Sequence[tuple[str, int | None]]) -> None:
         places = tuple((form, self._start + at) for form, at in found if at is not None)
         if found and len(places) == len(found):
-            self._places[node, label] = places
+            self._made.places[node, label] = places
 
     def _read(self, number: int) -> str:
         if number in self._names:
@@ -213,7 +190,7 @@ class _Opening:
         value = self._values[number]
         if number in self._outer:
             name = self._names[number] = self._outer[number]
-            self._tensors[name] = replace(self._around[name], grid=self._grid(value, name))
+            self._tensors[name] = replace(self._tensors[name], grid=self._grid(value, name))
             return name
         name = f"{self._prefix}value_{number}"
         tensor = tensor_of(value)
@@ -259,7 +236,7 @@ class _Opening:
             raise DamagedFlatbufferError(f"constant {index} of a delegate is cut short")
         return start + offset, start + offset + size
 
-    def _grid(self, value: Table, name: str) -> PteGrid | None:
+    def _grid(self, value: Table, name: str) -> Grid | None:
         """What the integers of a tensor stand for; None for floats and for dynamic scales."""
         kind, _ = value.union(1)
         table = value.table(1)
@@ -268,13 +245,13 @@ class _Opening:
         quantizer, given = table.union(2)
         if given is None or quantizer == _PER_TOKEN:
             return None
+        datatype = tensor_of(value).integer(0, "h")
+        dtype = "int4" if datatype in _FOUR_BITS else _DTYPES.get(datatype, "int8")
         if quantizer == _PER_TENSOR:
             self._remember(name, "scale", [("f", given.where(0))])
             self._remember(name, "zero_point", [("i", given.where(1))])
-            return PteGrid(
-                scale=np.asarray(given.real(0, "f"), np.float32),
-                zero_point=np.asarray(given.integer(1), np.int64),
-            )
+            scale, zero = given.real(0, "f"), given.integer(1)
+            return Grid(dtype=dtype, scale=np.asarray(scale), zero_point=np.asarray(zero, float))
         dims = tensor_of(value).numbers(2, "u4").tolist()
         axis = given.integer(1)
         if not 0 <= axis < len(dims):
@@ -282,28 +259,28 @@ class _Opening:
         if quantizer == _PER_CHANNEL:
             scale = self._scales(given, 2, 3, "float32")
             if given.integer(2, "I"):
-                start = self._constant(given.integer(2, "I"), scale.nbytes)[0] - self._start
+                start = self._constant(given.integer(2, "I"), 4 * scale.size)[0] - self._start
                 lying = [("f", start + 4 * place) for place in range(scale.size)]
                 self._remember(name, "scale", lying)
             if scale.size != dims[axis]:
                 raise DamagedFlatbufferError(f"{name} has {scale.size} scales for {dims[axis]}")
-            return PteGrid(scale=scale, zero_point=np.zeros(scale.shape, np.int64), axis=axis)
+            return Grid(dtype=dtype, scale=scale, zero_point=np.zeros(scale.shape), axis=axis)
         block = given.integer(2)
         scale = self._scales(given, 4, 5, "bfloat16")
         count = -(-dims[-1] // block) if block > 0 else 0
         if len(dims) != 2 or scale.size != dims[0] * count:
             raise DamagedFlatbufferError(f"{name} has {scale.size} scales for groups of {block}")
         scale = scale.reshape(dims[0], count)
-        return PteGrid(scale=scale, zero_point=np.zeros((), np.int64), axis=1, block=block)
+        return Grid(dtype=dtype, scale=scale, zero_point=np.zeros(()), axis=1, block=block)
 
     def _scales(self, given: Table, place: int, count: int, dtype: str) -> Any:  # noqa: ANN401
         index = given.integer(place, "I")
         number = given.integer(count, "I")
         if not index:
-            return given.numbers(0, "f4")
+            return given.numbers(0, "f4").astype(np.float64)
         kind = numpy_dtype(dtype)
         region = self._constant(index, number * kind.itemsize)
-        return np.frombuffer(self._layout.data[region[0] : region[1]], kind).astype(np.float32)
+        return np.frombuffer(self._layout.data[region[0] : region[1]], kind).astype(np.float64)
 
 
 def tensor_of(value: Table) -> Table:
@@ -317,19 +294,6 @@ def tensor_of(value: Table) -> Table:
 
 def _is_plain(order: tuple[int, ...]) -> bool:
     return order == tuple(range(len(order)))
-
-
-def _layout(name: str, given: str, made: str, order: tuple[int, ...]) -> PteNode:
-    """A node where a tensor enters or leaves: its axes in another order, or its own grid."""
-    plain = _is_plain(order)
-    return PteNode(
-        name=name,
-        op="Identity" if plain else "Transpose",
-        native_op="xnnpack.Boundary" if plain else "xnnpack.Layout",
-        inputs=(given,),
-        outputs=(made,),
-        attributes={} if plain else {"perm": order},
-    )
 
 
 def graph_parts(data: memoryview, region: Region) -> tuple[int, int, int]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
 
-from isomorph.core.cutting import unknown_tensor, walk_back
+from isomorph.core.cutting import require_known, walk_back
 from isomorph.frameworks.jax.program import JaxNode, JaxProgram
 
-_PRECISE = {"high": "HIGH", "highest": "HIGHEST"}
+PRECISE: Mapping[str, str] = {"high": "HIGH", "highest": "HIGHEST"}
+"""What StableHLO calls the words of ``matmul_precision``."""
 _PRODUCTS = ("stablehlo.dot_general", "stablehlo.convolution")
 
 
@@ -27,9 +30,7 @@ class Cutter:
 
     def check(self, names: Sequence[str]) -> None:
         """Refuse names that no tensor of the main function has."""
-        for name in names:
-            if name not in self.tensors:
-                raise unknown_tensor(name, self.tensors)
+        require_known(names, self.tensors)
 
     def ends(self, fed: Mapping[str, Any], fetch: Sequence[str]) -> list[str]:
         """The inputs that fetching needs and that are not fed."""
@@ -61,9 +62,23 @@ class Cutter:
             for place in reversed(range(arguments)):
                 block.erase_argument(place)
             _declare(main, block, wanted, fetch)
-            if precision in _PRECISE:
-                _set_precision(block, _PRECISE[precision])
+            if precision in PRECISE:
+                _set_precision(block, PRECISE[precision])
             return copy
+
+
+def with_precision(program: JaxProgram, word: str) -> Any:  # noqa: ANN401
+    """The exported function with this precision in all products that state none of their own."""
+    exported = program.exported
+    if word not in PRECISE:
+        return exported
+    with program.module.context, ir.Location.unknown():
+        module = stablehlo.deserialize_portable_artifact(
+            program.module.context, bytes(exported.mlir_module_serialized)
+        )
+        _set_precision(module.body, PRECISE[word])
+        data = stablehlo.serialize_portable_artifact(module, stablehlo.get_current_version())
+    return replace(exported, mlir_module_serialized=data, _get_vjp=None)
 
 
 def copied(program: JaxProgram) -> tuple[Any, dict[Any, Any]]:
@@ -142,19 +157,10 @@ def _declare(
 def _set_precision(block: Any, word: str) -> None:  # noqa: ANN401
     """Ask for this precision wherever a product states none of its own."""
     attribute = ir.Attribute.parse(f"[#stablehlo<precision {word}>, #stablehlo<precision {word}>]")
-    waiting = [each.operation for each in block.operations]
-    while waiting:
-        each = waiting.pop()
-        waiting += [
-            one.operation for region in each.regions for inner in region.blocks
-            for one in inner.operations
-        ]  # fmt: skip
-        if each.name not in _PRODUCTS:
-            continue
-        stated = (
-            str(each.attributes["precision_config"])
-            if "precision_config" in each.attributes
-            else ""
-        )
-        if "HIGH" not in stated and "algorithm" not in each.attributes:
+    for each in (view.operation for view in block.operations):
+        for inner in (one for region in each.regions for one in region.blocks):
+            _set_precision(inner, word)
+        stated = "precision_config" in each.attributes and each.attributes["precision_config"]
+        own = "HIGH" in str(stated) or "algorithm" in each.attributes
+        if each.name in _PRODUCTS and not own:
             each.attributes["precision_config"] = attribute

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,9 @@ from isomorph.frameworks.jax.op_names import native, neutral, reducer
 from isomorph.frameworks.jax.program import JaxBody, JaxNode, JaxProgram
 from isomorph.kernels import registry
 from isomorph.kernels.stablehlo.elementwise import STABLEHLO
-from isomorph.oracle.call import Call, Kernel
-from isomorph.oracle.declared_graph import NamedBody, as_declared
-from isomorph.oracle.dtypes import is_float
+from isomorph.oracle.call import Call
+from isomorph.oracle.declared_graph import DeclaredStep, NamedBody, evaluable
 from isomorph.oracle.rounding_rules import is_inexact_number
-from isomorph.oracle.step import Step, as_results
-from isomorph.oracle.unsupported import refuse_undefined
 from isomorph.oracle.value import EvalValue
 from isomorph.oracle.weights import WeightCache
 
@@ -31,63 +28,37 @@ _EXACT_JOINS = frozenset({"maximum", "minimum", "and", "or", REPLACED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JaxStep(Step[str]):
-    """One operation. ``input_dtypes`` and ``output_dtypes`` are what the module declares."""
+class JaxStep(DeclaredStep):
+    """One operation; ``operands_read`` of its inputs are operands, the rest its regions read."""
 
-    kernel: Kernel | None
     operands_read: int
-    input_dtypes: tuple[str, ...]
-    output_dtypes: tuple[str, ...]
-    bodies: Mapping[str, Part] = field(default_factory=dict)
 
-    def call(
-        self, inputs: Sequence[EvalValue], site: tuple[Any, ...], *, constant: bool
-    ) -> tuple[Call, Sequence[str | None]]:
-        """The module declares every type."""
-        floats = [each for each in (*self.output_dtypes, *self.input_dtypes) if is_float(each)]
-        call = Call(
-            op=self.op,
-            domain=STABLEHLO,
-            attributes=self.attributes,
-            outputs=len(self.outputs),
-            dtype=floats[0] if floats else None,
-            constant=constant,
-            input_dtypes=self.input_dtypes,
-            site=site,
-        )
-        return call, self.output_dtypes
+    def float_type(
+        self, dtypes: Sequence[str | None], declared: Sequence[str | None]
+    ) -> str | None:
+        """That of its outputs first."""
+        return DeclaredStep.float_type(self, declared, dtypes)
 
     def compute(self, call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:
-        """By the kernel; integers in their declared types."""
-        if self.kernel is None:
-            raise LookupError(f"{self.name} has no kernel")
-        results = as_results(self.kernel(call, *arrays[: self.operands_read]))
-        return as_declared(results, self.output_dtypes)
+        """By the kernel, from the operands."""
+        return DeclaredStep.compute(self, call, arrays[: self.operands_read])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part(NamedBody[JaxStep]):
-    """A region made ready."""
+Part = NamedBody[JaxStep]
 
 
 def compiled(
     program: JaxProgram, weights: WeightCache[str], *, file: str | None = None
-) -> tuple[JaxStep, ...]:
+) -> Sequence[JaxStep]:
     """The steps of the main function; an operation without a meaning is refused by its name."""
     registry.load_all()
-    steps = _Compiler(program, weights).steps(program.nodes)
-    missing: dict[str, list[str]] = {}
-    for step in _all_steps(steps):
-        if step.kernel is None and step.rule is None and not step.passes:
-            missing.setdefault(step.op, []).append(step.name)
-    refuse_undefined(
-        missing,
+    return evaluable(
+        _Compiler(program, weights).steps(program.nodes),
         file=file,
         why="it draws random numbers, calls a library by name, or is one that we have no kernel "
         "for",
         fix="pass random numbers as inputs; define a call by name with isomorph.op and --ops",
     )
-    return steps
 
 
 def stored_value(program: JaxProgram, name: str) -> EvalValue:
@@ -96,11 +67,6 @@ def stored_value(program: JaxProgram, name: str) -> EvalValue:
         raise LookupError(f"{name} has no stored value")
     value = array_of(program.constants[name])
     return EvalValue(np.asarray(value), dtype=program.tensors[name].dtype, constant=True)
-
-
-def _all_steps(steps: Sequence[JaxStep]) -> list[JaxStep]:
-    inner = [each for step in steps for part in step.bodies.values() for each in part.steps]
-    return [*steps, *(_all_steps(inner) if inner else [])]
 
 
 class _Compiler:
@@ -112,7 +78,7 @@ class _Compiler:
         return tuple(self._step(node) for node in nodes if node.outputs)
 
     def _part(self, body: JaxBody) -> Part:
-        return Part(
+        return NamedBody(
             inputs=body.inputs,
             outputs=body.outputs,
             steps=self.steps(body.nodes),
@@ -124,7 +90,6 @@ class _Compiler:
         self._count += 1
         index = self._count
         tensors = self._program.tensors
-        own = node.inputs[: node.operands]
         made = tuple(tensors[name] for name in node.outputs)
         parts = {label: self._part(body) for label, body in node.bodies.items()}
         attributes: dict[str, Any] = {
@@ -163,8 +128,8 @@ class _Compiler:
             if native(node) not in CUSTOM_CALLS or CUSTOM_CALLS[native(node)]
             else None,
             operands_read=node.operands,
-            input_dtypes=tuple(tensors[name].dtype for name in own),
-            output_dtypes=attributes["output_dtypes"],
+            domain=STABLEHLO,
+            declared=attributes["output_dtypes"],
             bodies=parts,
         )
 

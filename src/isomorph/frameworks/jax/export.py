@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,8 @@ from jax import export
 
 from isomorph.core.errors import IsomorphError, UnreadableModelError, UsageError
 from isomorph.frameworks.jax.live_objects import kind_of
+from isomorph.frameworks.jax.platform_branches import CPU, CUDA, cuda_devices
 from isomorph.store.input_files import read_arrays
-
-_PLATFORMS = ("cpu",)
 
 
 def exported_bytes(source: Any, example: Mapping[str, Any]) -> bytes:  # noqa: ANN401
@@ -30,14 +30,14 @@ def example_in(options: Mapping[str, str]) -> Mapping[str, Any]:
 
 
 def live_export(source: Any, example: Mapping[str, Any]) -> Any:  # noqa: ANN401
-    """Export a live object for the CPU; its sizes are those of the example."""
+    """Export a live object for this machine; its sizes are those of the example."""
     kind = kind_of(source)
     if kind == "exported":
         return source
     function: Callable[..., Any] = _inference(source) if kind == "keras" else source
     arguments = _arguments(source, kind, example)
     try:
-        return export.export(_jitted(function), platforms=_PLATFORMS)(*arguments)
+        return _exported(_jitted(function), arguments)
     except IsomorphError:
         raise
     except Exception as error:  # tracing runs the user's code, and JAX's own checks
@@ -48,6 +48,14 @@ def live_export(source: Any, example: Mapping[str, Any]) -> Any:  # noqa: ANN401
             fix="replace Python decisions on values by lax.cond or jnp.where, and give one array "
             "for each argument",
         ) from error  # fmt: skip
+
+
+def _exported(function: Any, arguments: Sequence[Any]) -> Any:  # noqa: ANN401
+    """For the CPU, and for CUDA where this process has it and the function can run there."""
+    if cuda_devices():
+        with suppress(Exception):  # what the CPU alone can run is exported for it below
+            return export.export(function, platforms=(CPU, CUDA))(*arguments)
+    return export.export(function, platforms=(CPU,))(*arguments)
 
 
 def _inference(model: Any) -> Callable[..., Any]:  # noqa: ANN401

@@ -49,13 +49,9 @@ class JaxFramework:
         """Export a live function with example arrays, for a worker to load."""
         require("jax", extra="jax", needed_for=_NEEDED_FOR)
         from isomorph.frameworks.jax.export import exported_bytes
-        from isomorph.store.atomic import new_file
+        from isomorph.store.model_bytes import write_copy
 
-        path = folder / "function.jax"
-        data = exported_bytes(source, example)
-        with new_file(path) as stream:
-            stream.write(data)
-        return path
+        return write_copy(exported_bytes(source, example), folder / "function.jax")
 
     def load(self, source: Any, options: Mapping[str, str]) -> Model:  # noqa: ANN401
         """A path, an exported function or a live one, read and described."""
@@ -92,22 +88,13 @@ class JaxFramework:
 
     def save(self, model: Model, path: Path) -> None:
         """Write a copy; never onto the file it came from."""
-        from isomorph.store.atomic import new_file
-        from isomorph.store.targets import refuse_overwriting
+        from isomorph.store.model_bytes import write_copy
 
-        refuse_overwriting(Path(path), model.location)
-        with new_file(Path(path)) as stream:
-            stream.write(model.native.data)
+        write_copy(model.native.data, Path(path), model.location)
 
     def apply(self, model: Model, patch: Patch, path: Path) -> None:
         """Write a copy with other constants or numbers."""
-        from isomorph.frameworks.jax.patch import patched
-        from isomorph.store.atomic import new_file
-        from isomorph.store.targets import refuse_overwriting
-
-        refuse_overwriting(Path(path), model.location)
-        with new_file(Path(path)) as stream:
-            stream.write(patched(model.native, patch).data)
+        self.save(self.apply_in_memory(model, patch), path)
 
     def apply_in_memory(self, model: Model, patch: Patch) -> Model:
         """The patched function in memory, for its oracle to compute a few tensors."""
@@ -118,7 +105,6 @@ class JaxFramework:
     def cut(self, model: Model, piece: Piece, feeds: Arrays, path: Path) -> None:
         """Write a part of the function, or a body inside it, as an exported function."""
         from isomorph.frameworks.jax.subgraph import piece_of
-        from isomorph.store.atomic import new_file
+        from isomorph.store.model_bytes import write_copy
 
-        with new_file(Path(path)) as stream:
-            stream.write(piece_of(model.native, piece))
+        write_copy(piece_of(model.native, piece), Path(path))

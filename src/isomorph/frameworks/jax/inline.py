@@ -42,6 +42,16 @@ def inline(module: Any, *, file: str) -> tuple[Any, dict[Any, str]]:  # noqa: AN
     return main, paths
 
 
+def called_by_name(module: Any) -> frozenset[str]:  # noqa: ANN401
+    """The libraries that any operation of the module calls by name."""
+    return frozenset(
+        str(each.attributes["call_target_name"].value)
+        for function in module.body.operations
+        for each in _inside(function.operation)
+        if each.name == "stablehlo.custom_call"
+    )
+
+
 def path_of(operation: Any, paths: Mapping[Any, str]) -> str:  # noqa: ANN401
     """The name of an operation, behind the path of the call that it belongs to."""
     name = name_in(operation.location)

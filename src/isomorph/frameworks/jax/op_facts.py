@@ -40,6 +40,9 @@ RUN_CALLS = frozenset(CUSTOM_CALLS) | {
     "lapack_sgeqrf_ffi", "lapack_dgeqrf_ffi", "lapack_sorgqr_ffi", "lapack_dorgqr_ffi",
     "lapack_ssyevd_ffi", "lapack_dsyevd_ffi", "lapack_sgesdd_ffi", "lapack_dgesdd_ffi",
     "lapack_strsm_ffi", "lapack_dtrsm_ffi", "blas_strsm", "blas_dtrsm",
+    "cu_lu_pivots_to_permutation", "cu_threefry2x32_ffi", "cusolver_potrf_ffi",
+    "cusolver_getrf_ffi", "cusolver_geqrf_ffi", "cusolver_orgqr_ffi", "cusolver_syevd_ffi",
+    "cusolver_gesvd_ffi", "cusolver_gesvdj_ffi",
 }  # fmt: skip
 """Calls that a run may make. Others may call back into a process by an address in the file."""
 

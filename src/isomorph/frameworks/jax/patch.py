@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 def patched(program: JaxProgram, patch: Patch) -> JaxProgram:
     """The patched function, read again as a file would be."""
+    if program.by_platform:
+        raise _impossible("it computes other operations on another of its platforms")
     with program.module.context, ir.Location.unknown():
         module, values = copied(program)
         nodes = {node.name: node for node in program.all_nodes()}

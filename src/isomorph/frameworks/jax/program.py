@@ -54,6 +54,8 @@ class JaxProgram:
     results and arguments of the module by the names of their tensors. ``kept`` are the places of
     the arguments that the module reads. ``module`` is the StableHLO module with its calls written
     out, ``exported`` the function as JAX deserialized it, and ``data`` the bytes of the file.
+    ``calls`` are the libraries that the module calls by name on any platform, and ``by_platform``
+    says whether another of its platforms computes other operations than those read.
     """
 
     name: str
@@ -70,6 +72,8 @@ class JaxProgram:
     module: Any
     exported: Any
     data: bytes
+    calls: frozenset[str] = frozenset()
+    by_platform: bool = False
 
     def all_nodes(self) -> Iterator[JaxNode]:
         """Every node, those of bodies behind the node that holds them."""

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import jax
-import numpy as np
 from jax import export
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import chlo, stablehlo
+from jaxlib.mlir.dialects import chlo, sdy, stablehlo
 
 from isomorph.core.errors import UnreadableModelError
 from isomorph.frameworks.jax.file_structure import SIGNATURE, place_of_module
-from isomorph.frameworks.jax.inline import inline
+from isomorph.frameworks.jax.inline import called_by_name, inline
 from isomorph.frameworks.jax.mlir_values import name_in
+from isomorph.frameworks.jax.platform_branches import read_for_one_platform
 from isomorph.frameworks.jax.program import JaxNode, JaxProgram
 from isomorph.frameworks.jax.reader import Reader
-from isomorph.store.safe_paths import require_file
+from isomorph.store.model_bytes import mapped
 
-CPU = "cpu"
 _KEY = re.compile(r"\['([^'\]]+)'\]")
 _RESULT = "result"
 _INNER_MAIN = "_wrapped_jax_export_main"
@@ -30,12 +30,7 @@ _INNER_MAIN = "_wrapped_jax_export_main"
 def open_path(path: Path) -> JaxProgram:
     """Read a file that ``Exported.serialize`` wrote."""
     file = str(path)
-    require_file(path)
-    data = path.read_bytes()
-    if not data:
-        raise UnreadableModelError(
-            "MODEL_EMPTY", "the file is empty:", file=file, fix="export the function again"
-        )
+    data = bytes(mapped(path))
     place = place_of_module(data)
     if place is None:
         raise UnreadableModelError(
@@ -56,14 +51,15 @@ def program_of(exported: Any, data: bytes, *, file: str) -> JaxProgram:  # noqa:
     """The program of an exported function."""
     context = ir.Context()
     context.allow_unregistered_dialects = False
-    stablehlo.register_dialect(context)
-    chlo.register_dialect(context)
+    for dialect in (stablehlo, chlo, sdy):
+        dialect.register_dialect(context)
     with context, ir.Location.unknown():
         module = _module(context, bytes(exported.mlir_module_serialized), file)
-        names = _argument_names(module)
+        names, calls = _argument_names(module), called_by_name(module)
         main, paths = inline(module, file=file)
-        _fix_platform(main, exported.platforms)
-        return _program(exported, data, module, main, Reader(paths, file=file), names, file)
+        by_platform = read_for_one_platform(main, exported.platforms)
+        program = _program(exported, data, module, main, Reader(paths, file=file), names)
+        return replace(program, calls=calls, by_platform=by_platform)
 
 
 def _deserialized(data: bytes, file: str) -> Any:  # noqa: ANN401
@@ -114,21 +110,6 @@ def _argument_names(module: Any) -> tuple[str, ...]:  # noqa: ANN401
     return tuple(names.values())
 
 
-def _fix_platform(main: Any, platforms: tuple[str, ...]) -> None:  # noqa: ANN401
-    """Put the number of the CPU in the place of the argument that states the platform."""
-    block = main.regions[0].blocks[0]
-    attributes = main.attributes.get("arg_attrs", ())
-    for argument, stated in zip(block.arguments, attributes, strict=False):
-        if "jax.global_constant" not in stated:
-            continue
-        place = platforms.index(CPU) if CPU in platforms else 0
-        kind = ir.RankedTensorType(argument.type).element_type
-        value = np.array(place, f"int{ir.IntegerType(kind).width}")
-        with ir.InsertionPoint.at_block_begin(block):
-            constant = stablehlo.constant(ir.DenseElementsAttr.get(value))
-        argument.replace_all_uses_with(getattr(constant, "result", constant))
-
-
 def _program(  # noqa: PLR0917
     exported: Any,  # noqa: ANN401
     data: bytes,
@@ -136,7 +117,6 @@ def _program(  # noqa: PLR0917
     main: Any,  # noqa: ANN401
     reader: Reader,
     names: tuple[str, ...],
-    file: str,
 ) -> JaxProgram:
     block = main.regions[0].blocks[0]
     operations = list(block.operations)

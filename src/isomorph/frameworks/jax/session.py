@@ -1,4 +1,4 @@
-"""An exported function opened on the CPU, fed and fetched at any tensor.
+"""An exported function opened on the CPU or a GPU, fed and fetched at any tensor.
 
 What feeds the inputs and fetches outputs is the function as JAX calls it. Everything else is a cut
 of its module, compiled by XLA.
@@ -7,18 +7,18 @@ of its module, compiled by XLA.
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
+from jax import export
 from jax._src.lib import xla_client
-from jax.extend import backend
 from jaxlib import _jax
 
-from isomorph.core.cutting import outputs_only, unfed_inputs
+from isomorph.core.cutting import outputs_only, refuse_noise, unfed_inputs
 from isomorph.core.errors import (
     IsomorphError,
     RefusedError,
@@ -27,12 +27,12 @@ from isomorph.core.errors import (
     UsageError,
     listed,
 )
+from isomorph.core.kept_pieces import KeptPieces
 from isomorph.core.trace import Capabilities, Environment, Noise
-from isomorph.frameworks.jax.cut import Cutter
+from isomorph.frameworks.jax.cut import Cutter, with_precision
 from isomorph.frameworks.jax.mlir_values import array_of
 from isomorph.frameworks.jax.op_facts import RUN_CALLS
-from isomorph.frameworks.jax.op_names import native
-from isomorph.frameworks.jax.read import CPU
+from isomorph.frameworks.jax.platform_branches import CPU, CUDA, cuda_devices
 from isomorph.frameworks.jax.runtime import PASSES
 from isomorph.oracle.dtypes import numpy_dtype
 from isomorph.store.dtypes import same_bits
@@ -48,41 +48,44 @@ KEPT_PIECES = 8
 
 
 class JaxSession:
-    """One exported function. Where axes are dynamic it runs from inputs to outputs alone."""
+    """One exported function.
 
-    def __init__(self, model: Model, environment: Environment, words: Mapping[str, str]) -> None:
+    Where axes are dynamic it runs from inputs to outputs alone, and so it does on another platform
+    than it was read for where that one computes other operations.
+    """
+
+    def __init__(
+        self, model: Model, environment: Environment, words: Mapping[str, str], device: Any,  # noqa: ANN401
+    ) -> None:  # fmt: skip
         program: JaxProgram = model.native
-        self._program, self._file = program, model.location
+        self._program, self._file, self._device = program, model.location, device
         _refuse_calls(program, self._file)
-        if CPU not in program.platforms:
-            raise UnreadableModelError(
-                "NO_SUCH_DEVICE", "the function was not exported for the CPU", file=self._file,
-                why=f"its platforms are {', '.join(program.platforms)}",
-                fix="jax.export.export(function, platforms=('cpu',))",
-            )  # fmt: skip
+        platform = CPU if device.platform == CPU else CUDA
+        _refuse_other_platform(program, platform, self._file)
+        read_for = CPU if CPU in program.platforms else program.platforms[0]
+        self._whole = program.dynamic or (program.by_platform and platform != read_for)
         self.capabilities = Capabilities(
-            fetch="outputs" if program.dynamic else "all",
-            feed="inputs" if program.dynamic else "all",
+            fetch="outputs" if self._whole else "all", feed="inputs" if self._whole else "all"
         )
         passes = PASSES[words["optimization"]]
         self._options = {"xla_disable_hlo_passes": passes} if passes else {}
         self._precision = words["matmul_precision"]
         self._cutter = Cutter(program)
-        self._device = jax.devices(CPU)[0]
-        self._pieces: OrderedDict[Any, Any] = OrderedDict()
-        self._call = jax.jit(program.exported.call, compiler_options=self._options or None)
+        self._pieces: KeptPieces[Any] = KeptPieces(KEPT_PIECES)
+        self._call = jax.jit(
+            with_precision(program, self._precision).call, compiler_options=self._options or None
+        )
         self.environment = replace(
             environment,
             version=jax.__version__,
-            device=CPU,
+            device=words["device"],
             settings=dict(words),
-            facts={**environment.facts, "jaxlib": _version_of_jaxlib()},
+            facts={**environment.facts, **_facts(device)},
         )
 
     def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
         """Compute ``fetch`` from ``feeds``; both may name any tensor of the main function."""
-        if noise is not None:
-            raise UsageError("NO_NOISE", "only an oracle can be disturbed, not JAX")
+        refuse_noise(noise, "JAX")
         wanted = tuple(dict.fromkeys(fetch))
         self._cutter.check((*feeds, *wanted))
         given = {name: self._fitted(name, value) for name, value in feeds.items()}
@@ -104,12 +107,15 @@ class JaxSession:
         if not fetch:
             return {}
         deployed = set(given) == set(program.inputs) and set(fetch) <= set(program.outputs)
-        if deployed and (program.dynamic or self._precision == "default"):
+        if deployed:
             return self._deployed(given, fetch)
-        if program.dynamic:
+        if self._whole:
+            why = "the function has dynamic axes"
+            if not program.dynamic:
+                why = "it computes other operations there than on the platform it was read for"
             raise outputs_only(
-                fetch, program.outputs, why="the function has dynamic axes",
-                fix="export it with fixed sizes to look inside",
+                fetch, program.outputs, why=why,
+                fix="export it with fixed sizes, for one platform, to look inside",
             )  # fmt: skip
         # A constant that is fed its own value stays one: XLA folds and packs constants.
         given = {
@@ -132,7 +138,8 @@ class JaxSession:
         flat = [given[name] for name in program.inputs]
         args, kwargs = jax.tree.unflatten(program.exported.in_tree, flat)
         try:
-            leaves = jax.tree.leaves(self._call(*args, **kwargs))
+            with jax.default_device(self._device):
+                leaves = jax.tree.leaves(self._call(*args, **kwargs))
             values = dict(zip(program.outputs, map(np.asarray, leaves), strict=True))
         except IsomorphError:
             raise
@@ -144,13 +151,9 @@ class JaxSession:
         names = tuple(name for name in given if name in self._program.values)
         key = (names, tuple(fetch))
         try:
-            if key not in self._pieces:
-                self._pieces[key] = self._compiled(names, fetch)
-                while len(self._pieces) > KEPT_PIECES:
-                    self._pieces.popitem(last=False)
-            self._pieces.move_to_end(key)
+            piece = self._pieces.get(key, lambda: self._compiled(names, fetch))
             buffers = [jax.device_put(given[name], self._device) for name in names]
-            results = self._pieces[key].execute_sharded(buffers)
+            results = piece.execute_sharded(buffers)
             arrays = results.disassemble_into_single_device_arrays()
             return {name: np.asarray(parts[0]) for name, parts in zip(fetch, arrays, strict=True)}
         except IsomorphError:
@@ -164,8 +167,7 @@ class JaxSession:
         options.num_replicas = options.num_partitions = 1
         options.env_option_overrides = list(self._options.items())
         devices = _jax.DeviceList((self._device,))
-        client = backend.get_backend(CPU)
-        return client.compile_and_load(module, devices, options)
+        return self._device.client.compile_and_load(module, devices, options)
 
     def _batches(self, fetch: Sequence[str]) -> list[list[str]]:
         """Tensors that are fetched at a time: XLA holds all results of a run in memory."""
@@ -200,30 +202,53 @@ class JaxSession:
         )  # fmt: skip
 
 
+def usable_device(word: str) -> Any:  # noqa: ANN401
+    """The device of this name, ``cpu``, ``cuda`` or ``cuda:1``; an error where JAX has none."""
+    if word == CPU:
+        return jax.devices(CPU)[0]
+    there = {f"{CUDA}:{place}": each for place, each in enumerate(cuda_devices())}
+    if there and word in (CUDA, *there):
+        return there.get(word, there[f"{CUDA}:0"])
+    raise RuntimeFailedError(
+        "NO_SUCH_DEVICE", f"jax {jax.__version__} cannot use device {word!r}",
+        why=f"there is: {', '.join((CPU, *there))}", fix="--set device=cpu",
+    )  # fmt: skip
+
+
+def _facts(device: Any) -> dict[str, str]:  # noqa: ANN401
+    facts = {"jaxlib": version("jaxlib")}
+    if device.platform != CPU:
+        facts |= {"device name": device.device_kind, CUDA: device.client.platform_version}
+    return facts
+
+
+def _refuse_other_platform(program: JaxProgram, platform: str, file: str) -> None:
+    """Refuse what was exported for other platforms; a part of a function has no such limits."""
+    anywhere = export.DisabledSafetyCheck.platform() in program.exported.disabled_safety_checks
+    if platform in program.platforms or anywhere:
+        return
+    wanted = (*program.platforms, platform)
+    raise UnreadableModelError(
+        "NO_SUCH_DEVICE", f"the function was not exported for {platform.upper()}", file=file,
+        why=f"its platforms are {', '.join(program.platforms)}",
+        fix=f"--set device={wanted[0]}, or jax.export.export(function, platforms={wanted})",
+    )  # fmt: skip
+
+
 def _refuse_calls(program: JaxProgram, file: str) -> None:
     """Refuse calls by name that are not known: an address in the file may say what is called."""
-    calls = {
-        native(node): node.name
-        for node in program.all_nodes()
-        if node.op == "custom_call" and native(node) not in RUN_CALLS
-    }
+    calls = sorted(program.calls - RUN_CALLS)
     if not calls:
         return
     if any("callback" in name for name in calls):
         raise RefusedError(
             "IO_OP_IN_GRAPH", "the function calls back into the process that exported it",
-            file=file, where=listed(sorted(calls)),
+            file=file, where=listed(calls),
             fix="export it without callbacks",
         )  # fmt: skip
     raise UnreadableModelError(
         "UNSUPPORTED_OP", "the function calls a library by name", file=file,
-        where="; ".join(f"{name} at {place}" for name, place in sorted(calls.items())),
+        where=listed(calls),
         why="only calls that are known to compute and to do nothing else are run",
         fix="export it for the CPU, without custom calls",
     )  # fmt: skip
-
-
-def _version_of_jaxlib() -> str:
-    from importlib.metadata import version
-
-    return version("jaxlib")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import jax
+from jax import export
 from jaxlib.mlir.dialects import stablehlo
 
 from isomorph.core.cutting import find_body, incomplete_piece
@@ -71,7 +72,9 @@ def _exported(
             _out_named_shardings=(None,) * len(outputs),
             in_shardings_hlo=(None,) * len(inputs),
             out_shardings_hlo=(None,) * len(outputs),
-            platforms=("cpu",),
+            # What was read for one platform holds for the others that compute the same.
+            platforms=program.platforms[:1],
+            disabled_safety_checks=(export.DisabledSafetyCheck.platform(),),
             mlir_module_serialized=module,
             module_kept_var_idx=tuple(range(len(inputs))),
             uses_global_constants=False,

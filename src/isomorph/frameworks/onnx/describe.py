@@ -11,8 +11,10 @@ import onnx
 
 from isomorph.core.digest import constant_of
 from isomorph.core.model import Constant, Graph, Node, TensorSpec
+from isomorph.core.threads import in_threads
 from isomorph.frameworks.onnx.attributes import attributes_of, constant_value
 from isomorph.frameworks.onnx.element_types import complete
+from isomorph.frameworks.onnx.model import is_mapped
 from isomorph.frameworks.onnx.node_source import source_of
 from isomorph.frameworks.onnx.quantization import quantization_of
 from isomorph.frameworks.onnx.scope import bodies, domain_of, topological, unnamed
@@ -65,9 +67,7 @@ class _Describer:
         own = _origins(graph, self.model)
         origins = outer.new_child(own) if outer is not None else ChainMap(own)
         names = node_names(graph)
-        # One constant after the other, so that no two large ones are in memory at once.
-        inside = outer is not None
-        constants = {n: constant_of(n, self._read(own[n]), body=inside) for n in own}
+        constants = self._constants(own, body=outer is not None)
         specs = _specs(graph, inferred, constants)
         order, _ = topological(graph.node)
         nodes = tuple(
@@ -87,6 +87,18 @@ class _Describer:
             ),
             framework="onnx",
         )
+
+    def _constants(self, own: Mapping[str, Any], *, body: bool) -> dict[str, Constant]:
+        """The descriptions of constants, by name."""
+
+        def described(name: str) -> Constant:
+            return constant_of(name, self._read(own[name]), body=body)
+
+        # Hashing is most of the work, and other threads run while one hashes.
+        mapped = [name for name, held in own.items() if _is_view(held)]
+        found = dict(zip(mapped, in_threads(described, mapped), strict=True))
+        # Of the others no two large ones are in memory at once.
+        return {name: found.get(name) or described(name) for name in own}
 
     def functions(self) -> dict[str, Graph]:
         """The functions of the file by the names under which nodes call them, each of them once."""
@@ -150,6 +162,11 @@ def _origins(graph: Any, model: OnnxModel) -> dict[str, Any]:  # noqa: ANN401
         if constant_value(node, model) is not None:
             found[node.output[0]] = node
     return found
+
+
+def _is_view(origin: Any) -> bool:  # noqa: ANN401
+    """Whether a constant's value is a view of another file: of an initializer that lies there."""
+    return isinstance(origin, onnx.TensorProto) and is_mapped(origin)
 
 
 def _specs(graph: Any, inferred: Any, constants: Mapping[str, Constant]) -> dict[str, TensorSpec]:  # noqa: ANN401

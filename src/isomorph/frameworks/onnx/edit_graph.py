@@ -136,6 +136,13 @@ class Editor(EditDispatcher):
                 del node.attribute[:]
                 node.attribute.append(helper.make_attribute("value", value))
                 return
+        for name, node in self.nodes.items():
+            for key, number, _ in bodies(node):
+                if edit.tensor.startswith(inside := f"{name}/{key}#{number}/"):
+                    rest = edit.tensor.removeprefix(inside)
+                    change = edits.SetConstant(tensor=rest, value=edit.value)
+                    self._edit_body(edits.EditBody(node=name, body=key, edits=(change,)))
+                    return
         if self._around is None:
             raise unknown_name("constant", edit.tensor)
         # What the graph around stores is read by others, too: the body gets one of its own.

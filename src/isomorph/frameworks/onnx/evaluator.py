@@ -26,6 +26,7 @@ from isomorph.oracle.value import EvalValue, lifted
 from isomorph.oracle.weights import WeightCache
 
 if TYPE_CHECKING:
+    from isomorph.core.execution import StoredProducts
     from isomorph.core.trace import Noise
 
 
@@ -34,7 +35,7 @@ class Evaluator(oracle.Evaluator[str]):
 
     ``read`` returns the value of a stored tensor, for models whose weights lie outside the proto.
     An operator without a meaning is refused here. ``grids`` are the declared grids of quantized
-    tensors, by name.
+    tensors, by name. ``products`` computes products with large stored matrices elsewhere.
     """
 
     def __init__(
@@ -44,9 +45,10 @@ class Evaluator(oracle.Evaluator[str]):
         read: Read = numpy_helper.to_array,
         file: str | None = None,
         grids: Mapping[str, Quantization] | None = None,
+        products: StoredProducts | None = None,
     ) -> None:
         self._onnx = OnnxGraph(model, read, file, grids or {})
-        super().__init__(self._onnx)
+        super().__init__(self._onnx, products)
 
     @property
     def outputs(self) -> tuple[str, ...]:

@@ -7,14 +7,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isomorph.frameworks.onnx.external_data import is_external, locate, mapped
+from isomorph.frameworks.onnx.external_data import Place, is_external, locate, mapped
 from isomorph.frameworks.onnx.lazy_weights import Left
 from isomorph.frameworks.onnx.scope import graphs
-from isomorph.frameworks.onnx.stored_tensors import dense, inline_array
+from isomorph.frameworks.onnx.stored_tensors import bits_of, dense, inline_array
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph
     from isomorph.core.trace import Array
+
+_LARGE = 1 << 20
+_BYTE = 8
+"""Bits of an element, at least, of a tensor that is a view of its file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -32,6 +36,8 @@ class OnnxModel:
     trusted: bool = False
     stored: Mapping[str, Any] = field(default_factory=dict)
     left: Left | None = None
+    _views: dict[tuple[Place, int, tuple[int, ...]], Array] = field(default_factory=dict)
+    """Of large tensors outside the file: to map one again reads its pages anew at each use."""
 
     @property
     def proto(self) -> Any:  # noqa: ANN401
@@ -64,8 +70,18 @@ class OnnxModel:
             return self.left.array(tensor)
         if not is_external(tensor):
             return inline_array(tensor)
-        file = str(self.path or "")
-        return mapped(locate(tensor, self.folder, file=file, trusted=self.trusted), tensor)
+        place = locate(tensor, self.folder, file=str(self.path or ""), trusted=self.trusted)
+        if place.size < _LARGE or not is_mapped(tensor):
+            return mapped(place, tensor)
+        key = place, int(tensor.data_type), tuple(int(size) for size in tensor.dims)
+        if key not in self._views:
+            self._views[key] = mapped(place, tensor)
+        return self._views[key]
+
+
+def is_mapped(tensor: Any) -> bool:  # noqa: ANN401
+    """Whether the values of a tensor are a view of another file, which holds no memory."""
+    return is_external(tensor) and bits_of(tensor.data_type) >= _BYTE
 
 
 def model_of(

@@ -12,4 +12,4 @@ def _custom(native: str) -> str | None:
     return None if domain in _STANDARD else f"domain {domain}"
 
 
-TABLES = OperatorTables(padded_channels="com.microsoft.nchwc::", custom=_custom)
+TABLES = OperatorTables(padded_channels="com.microsoft.nchwc::", custom=_custom, takes_onnx=True)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from isomorph.core.lazy import require
+from isomorph.oracle.accelerators import loses_device, products_on
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
@@ -21,8 +22,12 @@ class OnnxOracle:
     name = "onnx_oracle"
     extra = None
     worker = "onnx"
-    settings: Mapping[str, str] = {}
+    settings: Mapping[str, str] = {"device": "cpu"}
     plain: Mapping[str, str] = {}
+
+    def device_lost(self, error: BaseException) -> bool:
+        """Whether an error of an accelerator leaves the process unable to compute there."""
+        return loses_device(error)
 
     def accepts(self, model: Model) -> bool:
         """Only ONNX models."""
@@ -36,18 +41,23 @@ class OnnxOracle:
 
         # A bare ModelProto holds its tensors itself; a loaded one knows where they lie.
         native = model.native
+        settings = {**self.settings, **environment.settings}
+        products = products_on(settings["device"])
         evaluator = Evaluator(
             getattr(native, "outline", native),
             read=getattr(native, "array", onnx.numpy_helper.to_array),
             file=model.location,
             # Of several entries for a tensor the first is its writer's.
             grids={each.tensor: each for each in reversed(model.graph.quantization) if each.scale},
+            products=products,
         )
         return OracleSession(
             evaluator,
             replace(
                 environment,
                 version=VERSION,
+                device=environment.device if products is None else products.device,
+                settings=settings,
                 precision="float64",
                 facts={**environment.facts, "onnx": str(onnx.__version__)},
             ),

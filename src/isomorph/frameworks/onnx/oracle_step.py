@@ -11,10 +11,11 @@ import numpy as np
 
 from isomorph.frameworks.onnx.declared_types import declared_outputs
 from isomorph.frameworks.onnx.op_facts import KEPT_AS_DECLARED
-from isomorph.oracle.call import Call, Kernel
+from isomorph.oracle.call import Call
 from isomorph.oracle.dtypes import is_float, numpy_dtype
+from isomorph.oracle.kernel_step import LOOK_UPS, KernelStep
 from isomorph.oracle.rounding_rules import own_noise
-from isomorph.oracle.step import WIDE, Scope, Step, View, as_results
+from isomorph.oracle.step import WIDE, Scope, View, as_results
 from isomorph.oracle.value import ABSENT, EvalValue, element_type
 
 if TYPE_CHECKING:
@@ -30,51 +31,24 @@ if TYPE_CHECKING:
 _PRODUCTS = frozenset({"MatMul", "Gemm"})
 _WEIGHTS = {"MatMulNBits": (1, 2, 3, 4), "MatMulInteger": (1, 3), "ConvInteger": (1, 3)}
 """Inputs of which a kernel makes its weights (``Call.of_weights``)."""
-_LOOK_UPS = frozenset({"Gather", "GatherElements", "GatherND"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OnnxStep(Step[str]):
+class OnnxStep(KernelStep):
     """One node. Exactly one of ``kernel``, ``reference``, ``program``, ``expand``, ``bodies``."""
 
-    domain: str
-    version: int
-    captured: tuple[str, ...] = ()
-    kernel: Kernel | None = None
     reference: ReferenceNode | None = None
     program: Program | None = None
     expand: Callable[[Sequence[InputType]], Program] | None = None
     bodies: Mapping[str, Program] = field(default_factory=dict)
 
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Every tensor it reads, those that its bodies read from outside included."""
-        return tuple(name for name in (*self.inputs, *self.captured) if name)
-
-    def call(
-        self, inputs: Sequence[EvalValue], site: tuple[Any, ...], *, constant: bool
-    ) -> tuple[Call, Sequence[str | None]]:
-        """The types of the outputs follow from those of the inputs."""
-        dtypes = tuple(value.dtype for value in inputs)
-        declared = declared_outputs(self, dtypes)
-        floats = [dtype for dtype in (*dtypes, *declared) if is_float(dtype)]
-        call = Call(
-            op=self.op,
-            domain=self.domain,
-            version=self.version,
-            attributes=self.attributes,
-            outputs=len(self.outputs),
-            dtype=floats[0] if floats else None,
-            constant=constant,
-            input_dtypes=dtypes,
-            site=site,
-            table=inputs[0].table if inputs else None,
-        )
-        return call, declared
+    def output_types(self, dtypes: Sequence[str | None]) -> Sequence[str | None]:
+        """Those of the outputs follow from those of the inputs."""
+        return declared_outputs(self, tuple(dtypes))
 
     def table(self, inputs: Sequence[EvalValue]) -> Array | None:
         """The stored integers that the node looks up; None where it looks up none."""
-        held = inputs[0] if self.op in _LOOK_UPS else ABSENT
+        held = inputs[0] if self.op in LOOK_UPS else ABSENT
         integers = held.constant and getattr(held.data, "dtype", np.dtype(float)).kind in "iu"
         return held.data if integers else None
 
@@ -86,7 +60,7 @@ class OnnxStep(Step[str]):
             return [
                 value.matrix() if place == 1 else view(value) for place, value in enumerate(inputs)
             ]
-        particular = self.op in _LOOK_UPS or self.op in KEPT_AS_DECLARED
+        particular = self.op in LOOK_UPS or self.op in KEPT_AS_DECLARED
         if not particular or view is not WIDE or all(value.constant for value in inputs):
             return [view(value) for value in inputs]
         return [self._consumed(place, value) for place, value in enumerate(inputs)]
@@ -114,7 +88,7 @@ class OnnxStep(Step[str]):
     def _consumed(self, place: int, value: EvalValue) -> Any:  # noqa: ANN401
         if place in KEPT_AS_DECLARED.get(self.op, ()) and is_float(value.dtype):
             return np.asarray(value.data).astype(numpy_dtype(str(value.dtype)))
-        if place == 0 and self.op in _LOOK_UPS and value.constant and not value.shifted:
+        if place == 0 and self.op in LOOK_UPS and value.constant and not value.shifted:
             # A table is looked up as it is stored, and what was found is lifted: lifting the
             # whole of it would take three times its memory.
             return value.data

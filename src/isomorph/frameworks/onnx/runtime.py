@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from isomorph.core.cutting import unfed_inputs
-from isomorph.core.errors import IsomorphError, UsageError
+from isomorph.core.cutting import refuse_noise, unfed_inputs
+from isomorph.core.errors import IsomorphError
 from isomorph.core.execution import (
     LOG_LINES,
     OPTIMIZERS_THAT_RAN,
@@ -16,6 +15,7 @@ from isomorph.core.execution import (
     PROVIDERS_USED,
     Switch,
 )
+from isomorph.core.kept_pieces import KeptPieces
 from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.frameworks.onnx.ort_settings import DEFAULTS
 
@@ -127,7 +127,7 @@ class OnnxSession:
         from isomorph.frameworks.onnx.ort_session import open_deployed
 
         self._model, self._settings, self._ort = model, settings, ort
-        self._pieces: OrderedDict[tuple[Any, ...], Opening] = OrderedDict()
+        self._pieces: KeptPieces[Opening] = KeptPieces(KEPT_PIECES)
         self._cutter = Cutter(model.native)
         self._deployed = open_deployed(ort, settings, model.native, file=model.location)
         self.environment = self._completed(environment)
@@ -137,8 +137,7 @@ class OnnxSession:
         from isomorph.frameworks.onnx.ort_values import as_value, check_feed
         from isomorph.store.dtypes import same_bits
 
-        if noise is not None:
-            raise UsageError("NO_NOISE", "only an oracle can be disturbed, not ONNX Runtime")
+        refuse_noise(noise, "ONNX Runtime")
         wanted = tuple(dict.fromkeys(fetch))
         self._cutter.check((*feeds, *wanted))
         feeds = {name: as_value(value) for name, value in feeds.items()}
@@ -197,15 +196,11 @@ class OnnxSession:
         feeds = {name: value for name, value in known.items() if name in used}
         kinds = tuple(sorted((name, _kind(value)) for name, value in feeds.items()))
         key = (kinds, tuple(fetch))
-        if key not in self._pieces:
-            self._pieces[key] = self._open_piece(piece, feeds, fetch)
-            while len(self._pieces) > KEPT_PIECES:
-                self._pieces.popitem(last=False)
-        self._pieces.move_to_end(key)
-        found = self._fetched(self._pieces[key], feeds, fetch)
+        opening = self._pieces.get(key, lambda: self._open_piece(piece, feeds, fetch))
+        found = self._fetched(opening, feeds, fetch)
         if not keep:
             # An open piece holds on to the memory that it computed in.
-            del self._pieces[key]
+            self._pieces.release(key)
         return found
 
     def _open_piece(self, piece: Slice, feeds: Arrays, fetch: list[str]) -> Opening:

@@ -31,20 +31,19 @@ def bodies_of(reader: Reader, layer: Layer) -> Mapping[str, Body]:
 def _body(reader: Reader, layer: Layer, graph: IrGraph, places: Element | None) -> Body:
     takes, gives, special = [], [], {}
     for element in places.children if places is not None else ():
-        port, outside = _port(reader, layer, graph, element)
-        if outside == OUTSIDE:
+        port = _port(reader, layer, graph, element)
+        if port.place == OUTSIDE:
             special[element.attributes.get("purpose", "")] = port.tensor
         elif element.tag == "input":
             takes.append(port)
         else:
             gives.append(port)
-    edges = layer.element.first("back_edges")
     back = tuple(
         (
             _tensor(reader, layer, graph, edge.attributes.get("from-layer")),
             _tensor(reader, layer, graph, edge.attributes.get("to-layer")),
         )
-        for edge in (edges.each("edge") if edges is not None else ())
+        for edge in layer.element.inside("back_edges", "edge")
     )
     return Body(
         graph=graph,
@@ -56,26 +55,23 @@ def _body(reader: Reader, layer: Layer, graph: IrGraph, places: Element | None) 
     )
 
 
-def _port(reader: Reader, layer: Layer, graph: IrGraph, element: Element) -> tuple[BodyPort, int]:
+def _port(reader: Reader, layer: Layer, graph: IrGraph, element: Element) -> BodyPort:
     given = element.attributes
     outside = reader.number(given.get("external_port_id"), f"a port of {layer.name!r}")
     known = layer.ports if element.tag == "input" else tuple(port.id for port in layer.outputs)
     if outside != OUTSIDE and outside not in known:
         raise reader.broken(f"a body is connected to port {outside}", layer.name, "DANGLING_INPUT")
 
-    def stated(word: str, otherwise: int) -> int:
-        return reader.number(given.get(word, str(otherwise)), f"{word} of {layer.name!r}")
-
-    port = BodyPort(
+    numbers = {
+        word: reader.number(given.get(word, str(otherwise)), f"{word} of {layer.name!r}")
+        for word, otherwise in (("start", 0), ("end", -1), ("stride", 1), ("part_size", 1))
+    }
+    return BodyPort(
         place=OUTSIDE if outside == OUTSIDE else known.index(outside),
         tensor=_tensor(reader, layer, graph, given.get("internal_layer_id")),
-        axis=stated("axis", 0) if "axis" in given else None,
-        start=stated("start", 0),
-        end=stated("end", -1),
-        stride=stated("stride", 1),
-        part_size=stated("part_size", 1),
+        axis=reader.number(given["axis"], f"axis of {layer.name!r}") if "axis" in given else None,
+        **numbers,
     )
-    return port, outside
 
 
 def _tensor(reader: Reader, layer: Layer, graph: IrGraph, text: str | None) -> str:

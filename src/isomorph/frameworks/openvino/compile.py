@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from isomorph.core.errors import IsomorphError, RuntimeFailedError, message_line
 from isomorph.core.settings import thread_count
 
 if TYPE_CHECKING:
-    from isomorph.core.trace import Array, Environment
+    from isomorph.core.trace import Array
 
 DEVICE = "CPU"
 _UNSUPPORTED = re.compile(
@@ -21,7 +20,6 @@ _UNSUPPORTED = re.compile(
     r"|Cannot create (\w+) layer",
     re.I,
 )
-_NARROW = {"bf16": "bfloat16", "bfloat16": "bfloat16", "f16": "float16", "float16": "float16"}
 _MODES = {"performance": "PERFORMANCE", "accuracy": "ACCURACY"}
 
 
@@ -76,56 +74,6 @@ def configuration(settings: Mapping[str, str]) -> dict[str, Any]:
     if threads is not None:
         found["INFERENCE_NUM_THREADS"] = threads
     return found
-
-
-def compiled(
-    core: Any,  # noqa: ANN401
-    source: Any,  # noqa: ANN401
-    config: Mapping[str, Any],
-    names: tuple[Sequence[str], Sequence[str]],
-    *,
-    file: str,
-) -> Compiled:
-    """A model of OpenVINO's, what reads it, its file or its bytes.
-
-    ``names`` are its inputs and outputs.
-    """
-    try:
-        model = core.read_model(source) if isinstance(source, (str, bytes)) else source
-        model = model() if callable(model) else model
-        return Compiled(core.compile_model(model, DEVICE, dict(config)), *names)
-    except Exception as error:
-        raise refused(error, file) from error
-
-
-def completed(
-    asked: Environment,
-    settings: Mapping[str, str],
-    openvino: Any,  # noqa: ANN401
-    core: Any,  # noqa: ANN401
-    native: Any,  # noqa: ANN401
-    *,
-    inside: str,
-) -> Environment:
-    """What was really compiled: the precision is OpenVINO's own choice unless it was set."""
-    used = native.get_property("INFERENCE_PRECISION_HINT").get_type_name()
-    return replace(
-        asked,
-        version=str(openvino.__version__),
-        device="cpu",
-        precision=_NARROW.get(used, "as declared"),
-        threads=int(native.get_property("INFERENCE_NUM_THREADS")),
-        settings=dict(settings),
-        facts={
-            **asked.facts,
-            "processor": str(core.get_property(DEVICE, "FULL_DEVICE_NAME")),
-            "precision of inference": used,
-            "activations quantized in groups of": str(
-                native.get_property("DYNAMIC_QUANTIZATION_GROUP_SIZE")
-            ),
-            "inside": inside,
-        },
-    )
 
 
 def refused(error: Exception, file: str) -> IsomorphError:

@@ -6,16 +6,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.cutting import find_body, walk_back
-from isomorph.core.untrusted_xml import TEXT, Element
+from isomorph.core.untrusted_xml import Element
+from isomorph.frameworks.openvino.describe import body_name
+from isomorph.frameworks.openvino.nodes import nodes_of
 from isomorph.frameworks.openvino.program import NATIVE
-from isomorph.kernels.packed_storage import encoded
+from isomorph.frameworks.openvino.xml_graph import XmlGraph, escaped, port
 
 if TYPE_CHECKING:
     from isomorph.core.model import Dimension
     from isomorph.core.trace import Array
-    from isomorph.frameworks.openvino.program import IrGraph, IrModel, Layer, Port
-
-_PORT_TYPES = {"f32": "FP32", "f16": "FP16", "f64": "FP64", "boolean": "BOOL"}
+    from isomorph.frameworks.openvino.program import IrGraph, IrModel, Layer
 
 
 class Cutter:
@@ -59,117 +59,44 @@ class Cutter:
         """
         given: dict[str, Any] = {**shapes, **(stored or {})}
         kept, _ = self.layers(given, fetch)
-        made = _Part(self._weights, 1 + max((layer.id for layer in self.graph.layers), default=0))
+        first = 1 + max((layer.id for layer in self.graph.layers), default=0)
+        root = Element("net", {"name": f"{self.graph.name} (part)", "version": "11"})
+        made, places = XmlGraph(root, first=first), {}
         for name, shape in shapes.items():
-            made.parameter(self.ports[name], shape)
+            dtype = self.ports[name].dtype
+            known = (
+                "..." if shape is None else ",".join("?" if s is None else str(s) for s in shape)
+            )
+            data = {"shape": known, "element_type": NATIVE[dtype or "float32"]}
+            kind, out = ("Parameter", "opset1"), [port(0, dtype, shape, name)]
+            places[name] = made.add(f"{name}/Parameter", kind, data, outputs=out), 0
         for name, value in (stored or {}).items():
-            made.constant(self.ports[name], value)
+            places[name] = made.constant(f"{name}/Const", value, value.dtype.name, tensor=name), 0
         for layer in kept:
-            made.layer(layer, set(fetch))
-        for name in fetch:
-            made.result(name, self.ports[name])
+            made.put(self._copy(layer, set(fetch), made))
+            places |= {each.name: (layer.id, each.id) for each in layer.outputs
+                       if each.name not in given}  # fmt: skip
         for layer in kept:
             for place, name in zip(layer.ports, layer.inputs, strict=True):
-                made.edge(self._place(name, made, given), (layer.id, place))
-        for name, key in made.results:
-            made.edge(self._place(name, made, given), (key, 0))
-        return made.root(f"{self.graph.name} (part)"), bytes(made.weights)
+                made.connect(places[name], (layer.id, place))
+        for name in fetch:
+            kind, read = ("Result", "opset1"), [port(0, self.ports[name].dtype, ())]
+            made.connect(places[name], (made.add(f"{name}/Result", kind, inputs=read), 0))
+        root.children.append(Element("rt_info"))
+        return root, bytes(made.weights)
 
-    def _place(self, name: str, made: _Part, given: Mapping[str, Any]) -> tuple[int, int]:
-        return made.places[name] if name in given else (self.makers[name].id, self.ports[name].id)
-
-
-class _Part:
-    """The layers, edges and weights of a new model."""
-
-    def __init__(self, weights: Any, first: int) -> None:  # noqa: ANN401
-        self._source, self._next = weights, first
-        self.weights = bytearray()
-        self.places: dict[str, tuple[int, int]] = {}
-        self.results: list[tuple[str, int]] = []
-        self._layers: list[Element] = []
-        self._edges: list[Element] = []
-
-    def _id(self) -> int:
-        self._next += 1
-        return self._next - 1
-
-    def parameter(self, port: Port, shape: tuple[Dimension, ...] | None) -> None:
-        """An input of the part."""
-        native = NATIVE[port.dtype or "float32"]
-        known = "..." if shape is None else ",".join("?" if s is None else str(s) for s in shape)
-        self._source_layer("Parameter", port, {"shape": known, "element_type": native}, shape)
-
-    def constant(self, port: Port, value: Array) -> None:
-        """A constant of the part."""
-        dtype = value.dtype.name
-        raw = encoded(value, dtype)
-        data = {"element_type": NATIVE[dtype], "shape": ", ".join(map(str, value.shape)),
-                "offset": str(self._stored(raw)), "size": str(len(raw))}  # fmt: skip
-        self._source_layer("Const", port, data, value.shape)
-
-    def _source_layer(
-        self, kind: str, port: Port, data: dict[str, str], shape: tuple[Dimension, ...] | None
-    ) -> None:
-        key = self._id()
-        self.places[port.name] = key, 0
-        native = NATIVE[port.dtype or "float32"]
-        precision = _PORT_TYPES.get(native, native.upper())
-        dims = [Element("dim", {TEXT: "-1" if s is None else str(s)}) for s in shape or ()]
-        out = {"id": "0", "precision": precision, "names": escaped(port.name)}
-        if shape is None:
-            out["rank"] = "dynamic"
-        given = {"id": str(key), "name": f"{port.name}/{kind}", "type": kind, "version": "opset1"}
-        self._layers.append(
-            Element("layer", given, [
-                Element("data", data), Element("output", {}, [Element("port", out, dims)]),
-            ])
-        )  # fmt: skip
-
-    def layer(self, layer: Layer, fetched: set[str]) -> None:
+    def _copy(self, layer: Layer, fetched: set[str], made: XmlGraph) -> Element:
         """A layer of the graph, with the weights that it holds."""
         copy = layer.element.copied()
         for each in _constants(copy):
             data = each.first("data")
             assert data is not None, "a constant states where it lies"
             offset, size = int(data.attributes["offset"]), int(data.attributes["size"])
-            data.attributes["offset"] = str(self._stored(self._source[offset : offset + size]))
-        listed = copy.first("output")
-        for element, port in zip(listed.children if listed else (), layer.outputs, strict=False):
-            if port.name in fetched:
-                element.attributes["names"] = escaped(port.name)
-        self._layers.append(copy)
-
-    def result(self, name: str, port: Port) -> None:
-        """An output of the part."""
-        key = self._id()
-        native = NATIVE[port.dtype or "float32"]
-        read = Element("port", {"id": "0", "precision": _PORT_TYPES.get(native, native.upper())})
-        given = {"id": str(key), "name": f"{name}/Result", "type": "Result", "version": "opset1"}
-        self._layers.append(Element("layer", given, [Element("input", {}, [read])]))
-        self.results.append((name, key))
-
-    def edge(self, start: tuple[int, int], end: tuple[int, int]) -> None:
-        """A connection of two ports."""
-        words = ("from-layer", "from-port", "to-layer", "to-port")
-        values = map(str, (*start, *end))
-        self._edges.append(Element("edge", dict(zip(words, values, strict=True))))
-
-    def _stored(self, raw: Any) -> int:  # noqa: ANN401
-        self.weights += bytes(-len(self.weights) % 64)
-        offset = len(self.weights)
-        self.weights += raw
-        return offset
-
-    def root(self, name: str) -> Element:
-        """The whole."""
-        parts = [Element("layers", {}, self._layers), Element("edges", {}, self._edges)]
-        return Element("net", {"name": name, "version": "11"}, [*parts, Element("rt_info")])
-
-
-def escaped(name: str) -> str:
-    """A name as a port lists it, where commas separate names."""
-    return name.replace("\\", "\\\\").replace(",", "\\,")
+            data.attributes["offset"] = str(made.keep(self._weights[offset : offset + size]))
+        for element, out in zip(copy.inside("output", "port"), layer.outputs, strict=False):
+            if out.name in fetched:
+                element.attributes["names"] = escaped(out.name)
+        return copy
 
 
 def _constants(element: Element) -> Iterator[Element]:
@@ -184,12 +111,10 @@ def _constants(element: Element) -> Iterator[Element]:
 
 def body_of(model: IrModel, node: str, body: str) -> IrGraph:
     """The body of a node that has a path, ``loop/body#0/branch``."""
-    from isomorph.frameworks.openvino.describe import body_name
-    from isomorph.frameworks.openvino.nodes import nodes_of
 
     def bodies(graph: IrGraph) -> Iterator[tuple[str, str, int, IrGraph]]:
         for each in nodes_of(graph):
-            for key, inner in each.bodies.items():
+            for key, inner in each.layer.bodies.items():
                 yield each.name, body_name(key), 0, inner.graph
 
     path, _ = find_body(model.graph, node, body, bodies)

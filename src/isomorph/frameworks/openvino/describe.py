@@ -15,7 +15,7 @@ from isomorph.frameworks.openvino.weights import array_of
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.frameworks.openvino.nodes import IrNode
-    from isomorph.frameworks.openvino.program import IrGraph, IrModel, Layer, Port
+    from isomorph.frameworks.openvino.program import IrGraph, IrModel, Port
 
 _BODY_NAMES = {"then_body": "then_branch", "else_body": "else_branch"}
 """Bodies as ONNX calls them."""
@@ -27,17 +27,10 @@ def describe(model: IrModel) -> Graph:
 
 
 def _graph(model: IrModel, graph: IrGraph, prefix: str) -> Graph:
-    ports = [port for layer in graph.layers for port in layer.outputs]
-    specs = {port.name: _spec(port) for port in ports}
-    for layer in graph.layers:
-        if layer.type == "Parameter" and "element_type" in layer.data:
-            port = layer.outputs[0]
-            specs[port.name] = _spec(port)
+    specs = {port.name: _spec(port) for layer in graph.layers for port in layer.outputs}
     constants = {
-        layer.outputs[0].name: constant_of(
-            layer.outputs[0].name, array_of(model, layer), body=bool(prefix)
-        )
-        for layer in graph.constants
+        name: constant_of(name, array_of(model, layer), body=bool(prefix))
+        for name, layer in graph.stored.items()
     }
     for name, constant in constants.items():
         specs[name] = TensorSpec(name=name, dtype=constant.dtype, shape=constant.shape)
@@ -69,7 +62,7 @@ def _node(model: IrModel, node: IrNode, prefix: str) -> Node:
         attributes={key: value for key, value in node.attributes.items() if value is not None},
         bodies={
             body_name(key): _graph(model, body.graph, f"{name}/{body_name(key)}#0/")
-            for key, body in node.bodies.items()
+            for key, body in node.layer.bodies.items()
         },
         source=Source(module=node.name.rpartition("/")[0] or None, text=node.name),
     )
@@ -79,26 +72,22 @@ def _quantization(
     model: IrModel, graph: IrGraph, nodes: tuple[IrNode, ...]
 ) -> Iterator[Quantization]:
     """The grids of stored integers, and those that FakeQuantize puts its tensor on."""
-    stored = {layer.outputs[0].name: layer for layer in graph.constants}
+    stored = graph.stored
     for node in nodes:
-        known = [stored.get(name) for name in node.inputs]
-        if node.dequantizes and known[0] is not None and known[0].stored is not None:
-            yield _of_weights(model, node, known, known[0].stored.dtype)
-        elif node.op == "FakeQuant" and all(each is not None for each in known[1:5]):
-            ends = [array_of(model, each).astype(np.float64) for each in known[1:5] if each]
-            yield _of_levels(node, ends)
+        read = node.inputs if node.dequantizes else node.inputs[1:5]
+        known = [array_of(model, stored[name]) for name in read if name in stored]
+        if node.dequantizes:
+            dtype = stored[node.inputs[0]].outputs[0].dtype
+            yield _of_weights(node, known[1:], str(dtype))
+        elif node.op == "FakeQuant" and len(known) == 4:
+            yield _of_levels(node, [each.astype(np.float64) for each in known])
 
 
-def _of_weights(
-    model: IrModel, node: IrNode, known: list[Layer | None], dtype: str
-) -> Quantization:
-    scale = array_of(model, known[1]).astype(np.float64) if known[1] is not None else np.ones(1)
-    zero = np.zeros(1)
-    if len(known) > 2 and known[2] is not None:
-        zero = array_of(model, known[2]).astype(np.float64)
+def _of_weights(node: IrNode, factors: list[Array], dtype: str) -> Quantization:
     if "block_size" in node.attributes:
         # The description has scales of whole slices; of blocks it states that there are some.
         return Quantization(tensor=node.inputs[0], dtype=dtype, scale=(), zero_point=())
+    scale, zero = (each.astype(np.float64) for each in (*factors, np.zeros(1))[:2])
     points = np.broadcast_to(zero.reshape(-1), scale.size) if zero.size in {1, scale.size} else zero
     return Quantization(
         tensor=node.inputs[0],

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isomorph.core import patch as edits
-from isomorph.core.editing import EditDispatcher, applies, unknown_name
+from isomorph.core.editing import EditDispatcher, applies, named
 from isomorph.core.errors import UsageError
-from isomorph.core.untrusted_xml import TEXT, Element
+from isomorph.core.untrusted_xml import Element
 from isomorph.frameworks.openvino.nodes import IrNode, nodes_of
 from isomorph.frameworks.openvino.op_table import OPERATORS, Operator
 from isomorph.frameworks.openvino.program import NATIVE
 from isomorph.frameworks.openvino.read import read_tree
-from isomorph.frameworks.openvino.weights import array_of
-from isomorph.kernels.packed_storage import encoded
+from isomorph.frameworks.openvino.xml_graph import Place, XmlGraph
 from isomorph.oracle.dtypes import is_float, numpy_dtype
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def patched(model: IrModel, patch: Patch) -> IrModel:
     for edit in patch.edits:
         editor.apply_edit(edit)
     file = str(model.path or "the patched model")
-    made = read_tree(editor.root, bytes(editor.weights), file=file)
+    made = read_tree(editor.made.root, bytes(editor.made.weights), file=file)
     return replace(made, path=model.path)
 
 
@@ -60,38 +59,22 @@ class Editor(EditDispatcher):
     edited = "an OpenVINO model"
 
     def __init__(self, model: IrModel) -> None:
-        self.model, self.root = model, model.root.copied()
-        self.weights = bytearray(model.weights)
-        self._listed = self._part("layers")
-        self._edges = self._part("edges")
-        self._elements = {int(e.attributes["id"]): e for e in self._listed.each("layer")}
+        self.model, self.made = model, XmlGraph(model.root.copied(), model.weights)
         self._nodes = {node.name: node for node in nodes_of(model.graph)}
-        self._makers: dict[str, tuple[int, int]] = {
+        self._makers: dict[str, Place] = {
             port.name: (layer.id, port.id) for layer in model.graph.layers for port in layer.outputs
         }
-        self._constants = {layer.outputs[0].name: layer for layer in model.graph.constants}
-
-    def _part(self, tag: str) -> Element:
-        found = self.root.first(tag)
-        if found is None:
-            found = Element(tag)
-            self.root.children.append(found)
-        return found
 
     def _node(self, name: str) -> IrNode:
-        if name not in self._nodes:
-            raise unknown_name("node", name)
-        return self._nodes[name]
+        return named(self._nodes, "node", name)
 
-    def _maker(self, tensor: str) -> tuple[int, int]:
-        if tensor not in self._makers:
-            raise unknown_name("tensor", tensor)
-        return self._makers[tensor]
+    def _maker(self, tensor: str) -> Place:
+        return named(self._makers, "tensor", tensor)
 
     @applies(edits.SetAttribute)
     def _set_attribute(self, edit: edits.SetAttribute) -> None:
         node = self._node(edit.node)
-        element = self._elements[node.layer.id]
+        element = self.made.elements[node.layer.id]
         known = OPERATORS.get(element.attributes["type"], Operator(""))
         field = next((each for each in known.fields if each.name == edit.name), None)
         if field is None or edit.value is None or node.dequantizes:
@@ -104,60 +87,31 @@ class Editor(EditDispatcher):
 
     @applies(edits.SetConstant)
     def _set_constant(self, edit: edits.SetConstant) -> None:
-        layer = self._constants.get(edit.tensor)
-        if layer is None or layer.stored is None:
-            raise unknown_name("constant", edit.tensor)
-        value = _as_stored(np.asarray(edit.value), layer, self.model)
-        self._store(self._elements[layer.id], value, layer.stored.dtype)
+        layer = named(self.model.graph.stored, "constant", edit.tensor)
+        value = _as_stored(np.asarray(edit.value), layer)
+        self.made.fill(layer.id, value, str(layer.outputs[0].dtype))
 
     @applies(edits.AddConstant)
     def _add_constant(self, edit: edits.AddConstant) -> None:
         value = np.asarray(edit.value)
-        native = NATIVE.get(value.dtype.name)
-        if native is None:
+        if value.dtype.name not in NATIVE:
             raise UsageError("PATCH_DTYPE", f"a constant cannot be of type {value.dtype.name}")
-        element = self._new_layer(edit.name, ("Const", "opset1"), {"element_type": native})
-        self._store(element, value, value.dtype.name)
-        self._output(element, edit.name, native.upper(), value.shape)
-
-    def _store(self, element: Element, value: Array, dtype: str) -> None:
-        """Values of any shape behind all that is stored; what they replace stays unused."""
-        data = element.first("data")
-        assert data is not None, "a constant states where it lies"
-        raw = encoded(value, dtype)
-        self.weights += bytes(-len(self.weights) % 64)
-        data.attributes |= {
-            "shape": ", ".join(map(str, value.shape)),
-            "offset": str(len(self.weights)),
-            "size": str(len(raw)),
-        }
-        self.weights += raw
-        for port in element.first("output").children if element.first("output") else ():  # type: ignore[union-attr]
-            port.children = [Element("dim", {TEXT: str(size)}) for size in value.shape]
+        self._refuse_taken(edit.name)
+        self._makers[edit.name] = self.made.constant(edit.name, value, value.dtype.name), 0
 
     @applies(edits.SetInput)
     def _set_input(self, edit: edits.SetInput) -> None:
         node = self._node(edit.node)
         if node.dequantizes or edit.index >= len(node.layer.ports):
             raise UsageError("PATCH_NOT_POSSIBLE", f"node {edit.node!r} has no input {edit.index}")
-        self._connect(edit.tensor, node.layer.id, node.layer.ports[edit.index])
-
-    def _connect(self, tensor: str, layer: int, port: int) -> None:
-        start, out = self._maker(tensor)
-        reads = {"to-layer": str(layer), "to-port": str(port)}
-        self._edges.children = [
-            edge
-            for edge in self._edges.children
-            if any(edge.attributes.get(key) != value for key, value in reads.items())
-        ]
-        edge = {"from-layer": str(start), "from-port": str(out), **reads}
-        self._edges.children.append(Element("edge", edge))
+        end = node.layer.id, node.layer.ports[edit.index]
+        self.made.connect(self._maker(edit.tensor), end)
 
     @applies(edits.SetOp)
     def _set_op(self, edit: edits.SetOp) -> None:
         node = self._node(edit.node)
         kind, data = _spelled(edit.op, edit.attributes)
-        element = self._elements[node.layer.id]
+        element = self.made.elements[node.layer.id]
         before, after = (OPERATORS[each].op for each in (element.attributes["type"], kind[0]))
         alike = {before, after} <= _OF_TWO or all(op.startswith("Reduce") for op in (before, after))
         if node.dequantizes or (len(node.inputs) > 1 and not alike):
@@ -173,24 +127,22 @@ class Editor(EditDispatcher):
     @applies(edits.RemoveNode)
     def _remove_node(self, edit: edits.RemoveNode) -> None:
         node = self._node(edit.node)
-        start, out = self._maker(node.inputs[0])
-        for edge in self._edges.each("edge"):
-            if edge.attributes["from-layer"] == str(node.layer.id):
-                edge.attributes |= {"from-layer": str(start), "from-port": str(out)}
-        key = str(node.layer.id)
-        self._edges.children = [e for e in self._edges.children if e.attributes["to-layer"] != key]
-        self._listed.children = [e for e in self._listed.children if e.attributes["id"] != key]
+        for port in node.outputs:
+            self.made.move(self._maker(port.name), self._maker(node.inputs[0]))
+        self.made.remove(node.layer.id)
 
     @applies(edits.InsertBehind)
     def _insert_behind(self, edit: edits.InsertBehind) -> None:
-        start, out = (str(each) for each in self._maker(edit.tensor))
-        readers = [
-            edge for edge in self._edges.each("edge")
-            if (edge.attributes["from-layer"], edge.attributes["from-port"]) == (start, out)
-        ]  # fmt: skip
-        made, port = self._insert(edit, edit.tensor)
-        for edge in readers:
-            edge.attributes |= {"from-layer": str(made), "from-port": str(port)}
+        before = self._maker(edit.tensor)
+        made = self._insert(edit, edit.tensor)
+        readers = self.made.move(before, made)
+        for place, name in enumerate(edit.inputs):
+            if name in {"", edit.tensor}:
+                self.made.connect(before, (made[0], place))
+        names = self.made.output(before).attributes
+        if "Result" in readers and "names" in names:
+            # Callers know an output by the names of the port that its result reads.
+            self.made.output(made).attributes["names"] = names.pop("names")
 
     @applies(edits.InsertAhead)
     def _insert_ahead(self, edit: edits.InsertAhead) -> None:
@@ -199,48 +151,26 @@ class Editor(EditDispatcher):
             raise UsageError("PATCH_NOT_POSSIBLE", f"nothing can be put before {edit.node!r}")
         before = node.inputs[edit.index]
         self._insert(edit, before)
-        self._connect(edit.name, node.layer.id, node.layer.ports[edit.index])
+        self.made.connect(self._maker(edit.name), (node.layer.id, node.layer.ports[edit.index]))
 
-    def _insert(self, edit: edits.InsertBehind | edits.InsertAhead, before: str) -> tuple[int, int]:
-        """A new layer that reads ``before`` where an input is left open; its id and its output."""
+    def _insert(self, edit: edits.InsertBehind | edits.InsertAhead, before: str) -> Place:
+        """A new layer that reads ``before`` where an input is left open; where its output is."""
         kind, data = _spelled(edit.op, edit.attributes)
-        inputs = [name or before for name in edit.inputs]
-        element = self._new_layer(edit.name, kind, data)
-        described = self._port(before)
-        ports = [Element("port", {**described.attributes, "id": str(k)}, described.children)
-                 for k in range(len(inputs))]  # fmt: skip
-        element.children.append(Element("input", {}, ports))
-        key = int(element.attributes["id"])
-        for place, name in enumerate(inputs):
-            self._connect(name, key, place)
-        out = Element("port", {**described.attributes, "id": str(len(inputs))}, described.children)
-        out.attributes.pop("names", None)
-        element.children.append(Element("output", {}, [out]))
-        self._makers[edit.name] = key, len(inputs)
+        self._refuse_taken(edit.name)
+        like = self.made.output(self._maker(before))
+        ports = [like.copied() for _ in range(len(edit.inputs) + 1)]
+        for place, port in enumerate(ports):
+            port.attributes["id"] = str(place)
+        ports[-1].attributes.pop("names", None)
+        key = self.made.add(edit.name, kind, data, inputs=ports[:-1], outputs=ports[-1:])
+        for place, name in enumerate(edit.inputs):
+            self.made.connect(self._maker(name or before), (key, place))
+        self._makers[edit.name] = key, len(edit.inputs)
         return self._makers[edit.name]
 
-    def _port(self, tensor: str) -> Element:
-        layer, out = self._maker(tensor)
-        listed = self._elements[layer].first("output")
-        ports = listed.children if listed is not None else []
-        return next(port for port in ports if port.attributes.get("id") == str(out)).copied()
-
-    def _new_layer(self, name: str, kind: tuple[str, str], data: Mapping[str, str]) -> Element:
+    def _refuse_taken(self, name: str) -> None:
         if name in self._makers or name in self._nodes:
             raise UsageError("PATCH_NAME_TAKEN", f"there is a {name!r} already")
-        key = max(self._elements) + 1
-        given = {"id": str(key), "name": name, "type": kind[0], "version": kind[1]}
-        element = Element("layer", given, [Element("data", dict(data))] if data else [])
-        self._elements[key] = element
-        self._listed.children.append(element)
-        return element
-
-    def _output(self, element: Element, name: str, precision: str, shape: Sequence[int]) -> None:
-        words = {"F32": "FP32", "F16": "FP16", "F64": "FP64", "BOOLEAN": "BOOL"}
-        dims = [Element("dim", {TEXT: str(size)}) for size in shape]
-        port = Element("port", {"id": "0", "precision": words.get(precision, precision)}, dims)
-        element.children.append(Element("output", {}, [port]))
-        self._makers[name] = int(element.attributes["id"]), 0
 
 
 def _spelled(op: str, attributes: Mapping[str, Any]) -> tuple[tuple[str, str], dict[str, str]]:
@@ -264,18 +194,13 @@ def _spelled(op: str, attributes: Mapping[str, Any]) -> tuple[tuple[str, str], d
     return kind, data
 
 
-def _as_stored(value: Array, layer: Layer, model: IrModel) -> Array:
+def _as_stored(value: Array, layer: Layer) -> Array:
     """New values in the type of a constant; a type that cannot hold them is refused."""
-    assert layer.stored is not None, "only constants are changed"
-    dtype = numpy_dtype(layer.stored.dtype)
-    if is_float(layer.stored.dtype) or value.dtype == dtype:
-        return value.astype(dtype)
-    before = array_of(model, layer)
+    dtype = str(layer.outputs[0].dtype)
     with np.errstate(all="ignore"):
-        narrow = value.astype(dtype)
-    if before.dtype.kind in "iub" and not np.array_equal(narrow.astype(value.dtype), value):
+        narrow = value.astype(numpy_dtype(dtype))
+    if not is_float(dtype) and not np.array_equal(narrow.astype(value.dtype), value):
         raise UsageError(
-            "PATCH_DTYPE", f"constant {layer.name!r} is {layer.stored.dtype} and holds no such "
-            "numbers",
-        )  # fmt: skip
+            "PATCH_DTYPE", f"constant {layer.name!r} is {dtype} and holds no such numbers"
+        )
     return narrow

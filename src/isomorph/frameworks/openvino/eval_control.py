@@ -12,14 +12,15 @@ from isomorph.oracle.control_flow import as_data, chosen, mapped, truth
 from isomorph.oracle.value import EvalValue
 
 if TYPE_CHECKING:
-    from isomorph.frameworks.openvino.oracle_step import IrStep, Part
+    from isomorph.frameworks.openvino.evaluator import Part
     from isomorph.frameworks.openvino.program import Body, BodyPort
+    from isomorph.oracle.declared_graph import DeclaredStep
     from isomorph.oracle.executor import Executor
     from isomorph.oracle.step import Read, Rule, Scope
 
 
 def _if(
-    executor: Executor, step: IrStep, inputs: list[EvalValue], read: Read, scope: Scope
+    executor: Executor, step: DeclaredStep, inputs: list[EvalValue], read: Read, scope: Scope
 ) -> list[EvalValue]:
     taken = truth(inputs[0])
     part = step.bodies["then_body" if taken else "else_body"]
@@ -30,7 +31,7 @@ def _if(
 
 
 def _loop(
-    executor: Executor, step: IrStep, inputs: list[EvalValue], read: Read, scope: Scope
+    executor: Executor, step: DeclaredStep, inputs: list[EvalValue], read: Read, scope: Scope
 ) -> list[EvalValue]:
     part = step.bodies["body"]
     body = part.body
@@ -93,7 +94,7 @@ def _slice(value: EvalValue, port: BodyPort, count: int) -> EvalValue:
 def _output(
     port: BodyPort,
     values: Sequence[EvalValue],
-    step: IrStep,
+    step: DeclaredStep,
     carried: dict[str, EvalValue],
     back: Sequence[tuple[str, str]],
 ) -> EvalValue:

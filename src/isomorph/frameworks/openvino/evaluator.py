@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isomorph.core.ops import MOVES_DATA
 from isomorph.frameworks.openvino.eval_control import RULES
 from isomorph.frameworks.openvino.nodes import IrNode, nodes_of
 from isomorph.frameworks.openvino.op_table import has_meaning
-from isomorph.frameworks.openvino.oracle_step import IrStep, Part
 from isomorph.frameworks.openvino.weights import array_of
 from isomorph.kernels import registry
 from isomorph.kernels.openvino.layers import ONNX, OPENVINO
-from isomorph.oracle import evaluator as oracle
-from isomorph.oracle.declared_graph import DeclaredGraph
+from isomorph.oracle.declared_graph import DeclaredGraph, DeclaredStep, NamedBody, evaluable
 from isomorph.oracle.rounding_rules import is_inexact_number
-from isomorph.oracle.unsupported import refuse_undefined
 from isomorph.oracle.value import EvalValue
 from isomorph.oracle.weights import WeightCache
 
@@ -35,11 +32,11 @@ DISCRETE = frozenset({"Floor", "Ceil", "Round", "Sign", "Mod", "FloorMod", "Rang
 """Operators whose float result is discrete among constants."""
 
 
-class Evaluator(oracle.Evaluator[str]):
-    """One model, loaded once and run many times; an operator without a meaning is refused here."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part(NamedBody[DeclaredStep]):
+    """A body, and how it is connected."""
 
-    def __init__(self, model: IrModel, *, file: str | None = None) -> None:
-        super().__init__(IrMainGraph(model, file))
+    body: Body
 
 
 class IrMainGraph(DeclaredGraph):
@@ -48,22 +45,24 @@ class IrMainGraph(DeclaredGraph):
     def __init__(self, model: IrModel, file: str | None) -> None:
         registry.load_all()
         graph = model.graph
-        steps = _steps(model, graph)
-        _refuse_unsupported(steps, file)
-        stored = {layer.outputs[0].name: layer for layer in graph.constants}
         super().__init__(
-            steps,
+            evaluable(
+                _steps(model, graph),
+                file=file,
+                why="it is an operator of an extension, or one that we have no kernel for",
+                fix="convert the model with other operators",
+            ),
             graph.inputs,
             graph.results,
             types={port.name: port.dtype for layer in graph.layers for port in layer.outputs},
-            stored=stored,
+            stored=graph.stored,
             weights=_weights(model, graph),
             folds=lambda step, known: step.rule is None and all(n in known for n in step.needs),
         )
 
 
 def _weights(model: IrModel, graph: IrGraph) -> WeightCache[str]:
-    stored = {layer.outputs[0].name: layer for layer in graph.constants}
+    stored = graph.stored
     return WeightCache(
         lambda key: EvalValue(
             array_of(model, stored[key]), dtype=stored[key].outputs[0].dtype, constant=True
@@ -71,74 +70,46 @@ def _weights(model: IrModel, graph: IrGraph) -> WeightCache[str]:
     )
 
 
-def _steps(model: IrModel, graph: IrGraph) -> tuple[IrStep, ...]:
+def _steps(model: IrModel, graph: IrGraph) -> tuple[DeclaredStep, ...]:
     return tuple(_step(model, index, node) for index, node in enumerate(nodes_of(graph)))
 
 
-def _step(model: IrModel, index: int, node: IrNode) -> IrStep:
+def _step(model: IrModel, index: int, node: IrNode) -> DeclaredStep:
     layer = node.layer
-    op = node.op if node.dequantizes else layer.type
+    op, domain = node.op if node.dequantizes else layer.type, OPENVINO
     kernel = registry.find(OPENVINO, op, 1)
-    domain = OPENVINO
     if kernel is None:
         op, domain = node.op, ""
         kernel = registry.find("", op, ONNX)
     declared = tuple(port.dtype for port in node.outputs)
-    attributes = {**node.attributes, "output_dtypes": declared, "version": layer.version}
-    if not has_meaning(layer, node.attributes):
-        kernel = None
-    return IrStep(
+    return DeclaredStep(
         index=index,
         name=node.name,
         op=op,
         inputs=node.inputs,
         outputs=tuple(port.name for port in node.outputs),
-        attributes=attributes,
-        rule=RULES.get(layer.type) if node.bodies else None,
+        attributes={**node.attributes, "output_dtypes": declared, "version": layer.version},
+        rule=RULES.get(layer.type) if layer.bodies else None,
         shape_only=node.op == "Shape",
         discrete=node.op in DISCRETE,
         exact=node.op in EXACT,
         disturbable=any(map(is_inexact_number, node.attributes.values())),
-        kernel=kernel,
+        kernel=kernel if has_meaning(layer, node.attributes) else None,
         declared=declared,
         domain=domain,
         version=1 if domain else ONNX,
-        bodies={key: _part(model, body) for key, body in node.bodies.items()},
+        bodies={key: _part(model, body) for key, body in layer.bodies.items()},
     )
 
 
 def _part(model: IrModel, body: Body) -> Part:
     graph = body.graph
-    wanted = (
-        *(port.tensor for port in body.gives),
-        *(end for end, _ in body.back),
-        *([body.condition] if body.condition else []),
-    )
+    wanted = [port.tensor for port in body.gives] + [end for end, _ in body.back]
     return Part(
         body=body,
         inputs=graph.inputs,
-        outputs=tuple(dict.fromkeys(wanted)),
+        outputs=tuple(dict.fromkeys([*wanted, *filter(None, [body.condition])])),
         steps=_steps(model, graph),
-        own_constants=frozenset(layer.outputs[0].name for layer in graph.constants),
+        own_constants=graph.stored,
         weights=_weights(model, graph),
-    )
-
-
-def _all_steps(steps: tuple[IrStep, ...]) -> Iterator[IrStep]:
-    for step in steps:
-        yield step
-        for part in step.bodies.values():
-            yield from _all_steps(part.steps)
-
-
-def _refuse_unsupported(steps: tuple[IrStep, ...], file: str | None) -> None:
-    missing: dict[str, list[str]] = {}
-    for step in _all_steps(steps):
-        if step.kernel is None and step.rule is None:
-            missing.setdefault(step.op, []).append(step.name)
-    refuse_undefined(
-        missing,
-        file=file,
-        why="it is an operator of an extension, or one that we have no kernel for",
-        fix="convert the model with other operators",
     )

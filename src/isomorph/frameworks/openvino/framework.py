@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from isomorph.core.errors import UsageError
+from isomorph.core.errors import UsageError, listed
 from isomorph.core.model import LoadFact, Model
 from isomorph.frameworks.openvino.operator_tables import TABLES
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Arrays
     from isomorph.frameworks.openvino.program import IrModel
 
+_STATES = "states begin every run anew, and what it leaves there is not compared: "
 _NET = re.compile(rb"\A\s*(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--.*?-->\s*)*<net\s", re.S)
 
 
@@ -66,7 +67,7 @@ class OpenvinoFramework:
             graph=describe(native),
             producer=_producer(native),
             opset={"ir": native.version},
-            notes=_notes(states),
+            notes=(_STATES + listed(states),) if states else (),
             load_facts={LoadFact.KEEPS_STATE: ", ".join(states)} if states else {},
             native=native,
         )
@@ -125,15 +126,7 @@ def _states(native: IrModel) -> tuple[str, ...]:
     return tuple(layer.data.get("variable_id", layer.name) for layer in found)
 
 
-def _notes(states: tuple[str, ...]) -> tuple[str, ...]:
-    if not states:
-        return ()
-    named = ", ".join(states[:4]) + (", …" if len(states) > 4 else "")
-    return (f"states begin every run anew, and what it leaves there is not compared: {named}",)
-
-
 def _producer(native: IrModel) -> str:
-    facts = native.root.first("rt_info")
-    version = facts.first("Runtime_version") if facts is not None else None
-    stated = version.attributes.get("value", "") if version is not None else ""
-    return f"openvino {stated.partition('-')[0]}".strip()
+    stated = native.root.inside("rt_info", "Runtime_version")
+    version = stated[0].attributes.get("value", "") if stated else ""
+    return f"openvino {version.partition('-')[0]}".strip()

@@ -6,87 +6,66 @@ reads: so every tensor can be fed and fetched, and is the same whatever else is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.core.cutting import unfed_inputs, unknown_tensor
+from isomorph.core.cutting import require_known, unfed_inputs
 from isomorph.core.errors import UsageError
-from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.core.untrusted_xml import written
-from isomorph.frameworks.openvino.compile import Compiled, compiled, completed, configuration
+from isomorph.frameworks.openvino.compiled_session import CompiledSession
 from isomorph.frameworks.openvino.cut import Cutter
 from isomorph.frameworks.openvino.save import serialized
 from isomorph.frameworks.openvino.weights import array_of
 
 if TYPE_CHECKING:
-    from isomorph.core.model import Model
-    from isomorph.core.trace import Array, Arrays
+    from isomorph.core.trace import Array
 
 
-class OpenvinoIrSession:
+class OpenvinoIrSession(CompiledSession):
     """The deployed model, and single layers compiled when first asked for."""
 
-    capabilities = Capabilities(fetch="all", feed="all")
+    inside = "every layer that is looked at is compiled by itself"
 
-    def __init__(
-        self,
-        model: Model,
-        environment: Environment,
-        settings: Mapping[str, str],
-        openvino: Any,  # noqa: ANN401
-    ) -> None:
-        self._native, self._file = model.native, model.location
-        self._openvino, self._core = openvino, openvino.Core()
-        self._config = configuration(settings)
+    def deployed(self) -> tuple[Any, Sequence[str], Sequence[str]]:
+        """The model as its files state it."""
+        self._native = self._model.native
         graph = self._native.graph
         self._cutter = Cutter(graph, self._native.weights)
-        self._stored = {layer.outputs[0].name: layer for layer in graph.constants}
         self._own: dict[str, Array] = {}
-        self._parts: dict[tuple[Any, ...], Compiled] = {}
-        self._deployed = self._compiled(*serialized(self._native), graph.inputs, graph.results)
-        self.environment = completed(
-            environment, settings, openvino, self._core, self._deployed.native,
-            inside="every layer that is looked at is compiled by itself",
-        )  # fmt: skip
+        return self._reading(*serialized(self._native)), graph.inputs, graph.results
 
-    def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
-        """Compute ``fetch`` from ``feeds``; both may name any top-level tensor."""
-        if noise is not None:
-            raise UsageError("NO_NOISE", "only an oracle can be disturbed, not OpenVINO")
-        for name in (*feeds, *fetch):
-            if name not in self._cutter.ports:
-                raise unknown_tensor(name, self._cutter.ports)
-        given = {name: self._accepted(name, np.asarray(value)) for name, value in feeds.items()}
-        found: dict[str, Array] = dict(given)
-        found |= {n: array_of(self._native, self._stored[n]) for n in fetch
-                  if n in self._stored and n not in given}  # fmt: skip
-        wanted = [name for name in dict.fromkeys(fetch) if name not in found]
-        graph = self._native.graph
-        if set(given) == set(graph.inputs) and set(wanted) <= set(graph.results):
-            found |= self._deployed.run(given, file=self._file)
-        elif wanted:
-            found |= self._layer_by_layer(given, wanted)
-        return {name: found[name] for name in fetch}
+    def check(self, names: Sequence[str]) -> None:
+        """Any top-level tensor may be fed and fetched."""
+        require_known(names, self._cutter.ports)
 
-    def close(self) -> None:
-        """Let go of everything compiled."""
-        self._parts.clear()
-        del self._deployed
+    def accepted(self, name: str, value: Array) -> Array:
+        """A value of the declared type."""
+        declared = self._cutter.ports[name].dtype
+        if declared is not None and value.dtype.name != declared:
+            raise UsageError(
+                "FEED_DTYPE",
+                f"tensor {name!r} is {declared} and was fed {value.dtype.name}",
+                file=self._file,
+                fix=f"convert it to {declared} first",
+            )
+        return value
 
-    def _layer_by_layer(
-        self, given: Mapping[str, Array], wanted: Sequence[str]
-    ) -> dict[str, Array]:
-        cutter, found = self._cutter, given
+    def stored(self, name: str) -> Array | None:
+        """The value of a constant."""
+        layer = self._native.graph.stored.get(name)
+        return None if layer is None else array_of(self._native, layer)
+
+    def computed(self, given: dict[str, Array], wanted: list[str]) -> dict[str, Array]:
+        """Layer by layer."""
+        cutter, known = self._cutter, dict(given)
         given = {name: value for name, value in given.items() if not self._is_own(name, value)}
-        wanted = [name for name in wanted if name not in found]
         layers, missing = cutter.layers(given, wanted)
         if missing:
             raise unfed_inputs(missing, wanted[0], file=self._file)
         # Axes and sizes stay constants of a part: OpenVINO compiles few layers without them.
         fixed = cutter.fixed_beside(given) if cutter.fixed & given.keys() else cutter.fixed
-        known = {**found}
         for layer in layers:
             outputs = [port.name for port in layer.outputs if port.name not in given]
             if not fixed.issuperset(outputs):
@@ -100,9 +79,8 @@ class OpenvinoIrSession:
         if name not in self._cutter.fixed:
             return False
         if name not in self._own:
-            stored = self._stored.get(name)
-            made = self._part(-1, {}, [name]) if stored is None else {}
-            self._own[name] = made[name] if stored is None else array_of(self._native, stored)
+            stored = self.stored(name)
+            self._own[name] = self._part(-1, {}, [name])[name] if stored is None else stored
         own = self._own[name]
         return own.dtype == value.dtype and own.tobytes() == value.tobytes()
 
@@ -118,30 +96,16 @@ class OpenvinoIrSession:
             tuple((name, value.shape, value.tobytes()) for name, value in stored.items()),
             tuple(wanted),
         )
-        if place not in self._parts:
+        if place not in self._pieces:
             shapes = {name: value.shape for name, value in free.items()}
             root, weights = cutter.part(shapes, wanted, stored)
-            self._parts[place] = self._compiled(written(root), weights, tuple(free), wanted)
-        return self._parts[place].run(free, file=self._file)
+            source = self._reading(written(root), weights)
+            self._pieces[place] = self._compiled(source, tuple(free), wanted)
+        return self._pieces[place].run(free, file=self._file)
 
-    def _compiled(
-        self, text: bytes, weights: bytes, inputs: Sequence[str], outputs: Sequence[str]
-    ) -> Compiled:
-        ov = self._openvino
-
+    def _reading(self, text: bytes, weights: bytes) -> Callable[[], Any]:
         def read() -> Any:  # noqa: ANN401
             held = np.frombuffer(weights or b"\0", np.uint8)
-            return self._core.read_model(text, ov.Tensor(held.copy()))
+            return self._core.read_model(text, self._openvino.Tensor(held.copy()))
 
-        return compiled(self._core, read, self._config, (inputs, outputs), file=self._file)
-
-    def _accepted(self, name: str, value: Array) -> Array:
-        declared = self._cutter.ports[name].dtype
-        if declared is not None and value.dtype.name != declared:
-            raise UsageError(
-                "FEED_DTYPE",
-                f"tensor {name!r} is {declared} and was fed {value.dtype.name}",
-                file=self._file,
-                fix=f"convert it to {declared} first",
-            )
-        return value
+        return read

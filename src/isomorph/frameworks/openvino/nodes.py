@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from isomorph.frameworks.openvino.op_table import attributes_of, neutral
 
 if TYPE_CHECKING:
-    from isomorph.frameworks.openvino.program import Body, IrGraph, Layer, Port
+    from isomorph.frameworks.openvino.program import IrGraph, Layer, Port
 
 INTEGERS = frozenset({"int4", "uint4", "int8", "uint8"})
 """The types in which weights are stored that a chain turns into numbers."""
@@ -31,7 +31,6 @@ class IrNode:
     outputs: tuple[Port, ...]
     attributes: Mapping[str, Any]
     layer: Layer
-    bodies: Mapping[str, Body] = field(default_factory=dict)
 
     @property
     def dequantizes(self) -> bool:
@@ -75,7 +74,6 @@ class _Chains:
             outputs=layer.outputs,
             attributes=attributes_of(layer) if attributes is None else attributes,
             layer=layer,
-            bodies=layer.bodies,
         )
 
     def _add(self, layer: Layer) -> None:
@@ -95,13 +93,11 @@ class _Chains:
             inside.append(self._makers[zero])
             zero = inside[-1].inputs[0]
         constants = [stored, factor, *([self._makers[zero]] if zero else [])]
-        if any(each.stored is None for each in constants) or _type(stored) not in INTEGERS:
+        held = [each.stored for each in constants if each.stored is not None]
+        if len(held) < len(constants) or held[0].dtype not in INTEGERS:
             return
-        alone = [each for each in inside if self._read_once(each)]
-        if len(alone) < len(inside):
-            return
-        axis = _axis(_shape(stored), _shape(factor))
-        if axis is None:
+        axis = _axis(held[0].shape, held[1].shape)
+        if axis is None or not all(map(self._read_once, inside)):
             return
         self.absorbed |= {each.id for each in inside}
         inputs = (stored.outputs[0].name, scale, *([zero] if zero else []))
@@ -110,14 +106,6 @@ class _Chains:
     def _read_once(self, layer: Layer) -> bool:
         name = layer.outputs[0].name
         return self._readers[name] == 1 and name not in self._kept
-
-
-def _type(layer: Layer) -> str:
-    return layer.stored.dtype if layer.stored is not None else ""
-
-
-def _shape(layer: Layer) -> tuple[int, ...]:
-    return layer.stored.shape if layer.stored is not None else ()
 
 
 def _axis(shape: Sequence[int], scale: Sequence[int]) -> dict[str, Any] | None:

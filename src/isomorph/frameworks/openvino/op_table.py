@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import ast
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import UnreadableModelError
-from isomorph.frameworks.openvino.program import DTYPES
+from isomorph.frameworks.openvino.program import DTYPES, NATIVE
 from isomorph.oracle.dtypes import ONNX_DTYPES
 
 if TYPE_CHECKING:
     from isomorph.frameworks.openvino.program import Layer
 
 _NUMBERS = {name: number for number, name in ONNX_DTYPES.items()}
+Kind = tuple[Callable[[str], Any], Callable[[Any], str]]
+"""How the text of an attribute is read, and how its value is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,101 +48,121 @@ class Field:
         return {word: self.write(part) for word, part in zip(self.native, parts, strict=True)}
 
 
-def _ints(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(",") if part.strip())
-
-
-def _floats(text: str) -> tuple[float, ...]:
-    return tuple(float(part) for part in text.split(",") if part.strip())
-
-
-def _joined(values: Sequence[Any]) -> str:
-    return ", ".join(str(value) for value in values)
-
-
-def _truth(text: str) -> int:
-    return int(text.strip().lower() in {"true", "1"})
-
-
-def _untruth(text: str) -> int:
-    return 1 - _truth(text)
-
-
-def ints(name: str, *native: str, otherwise: Any = None) -> Field:  # noqa: ANN401
-    """Several whole numbers."""
-    return Field(name, native or (name,), _ints, _joined, otherwise)
-
-
-def whole(name: str, native: str = "", otherwise: int | None = None) -> Field:
-    """One whole number."""
-    return Field(name, (native or name,), int, str, otherwise)
-
-
-def real(name: str, native: str = "", otherwise: float | None = None) -> Field:
-    """One real number."""
-    return Field(name, (native or name,), float, repr, otherwise)
-
-
-def truth(name: str, native: str = "", otherwise: int | None = None) -> Field:
-    """0 or 1."""
-    return Field(name, (native or name,), _truth, lambda on: "true" if on else "false", otherwise)
-
-
-def untruth(name: str, native: str, otherwise: int | None = None) -> Field:
-    """0 or 1 where the file states the opposite."""
-    return Field(name, (native,), _untruth, lambda on: "false" if on else "true", otherwise)
-
-
-def word(
-    name: str, native: str = "", spelled: Mapping[str, str] | None = None, otherwise: str = ""
-) -> Field:
-    """A word; ``spelled`` has the neutral spelling of the file's words."""
-    known = spelled or {}
-    back = {neutral: own for own, neutral in known.items()}
-    return Field(
-        name,
-        (native or name,),
-        lambda text: known.get(text, text),
-        lambda value: back.get(value, value),
-        otherwise or None,
+def _several(number: Callable[[str], Any]) -> Kind:
+    """Numbers with commas between them."""
+    return (
+        lambda text: tuple(number(part) for part in text.split(",") if part.strip()),
+        lambda values: ", ".join(map(str, values)),
     )
 
 
-_AUTO_PAD = word(
-    "auto_pad", "auto_pad",
-    {"explicit": "NOTSET", "notset": "NOTSET", "same_upper": "SAME_UPPER",
-     "same_lower": "SAME_LOWER", "valid": "VALID"},
-    "NOTSET",
-)  # fmt: skip
-_PADS = ints("pads", "pads_begin", "pads_end")
-_WINDOW = (ints("strides"), _PADS, _AUTO_PAD)
-_CONV = (*_WINDOW, ints("dilations"))
-_BACK = (*_CONV, ints("output_padding"))
-_POOL = (
-    *_WINDOW,
-    ints("kernel_shape", "kernel"),
-    Field("ceil_mode", ("rounding_type",), lambda text: int(text.startswith("ceil")),
-          lambda on: "ceil" if on else "floor", 0),
-)  # fmt: skip
-_KEEP = (truth("keepdims", "keep_dims", 0),)
-_AXIS = (whole("axis"),)
-_TYPE = Field(
-    "to", ("destination_type",), lambda text: _NUMBERS.get(DTYPES.get(text, ""), 0),
-    lambda number: next(k for k, v in DTYPES.items() if v == ONNX_DTYPES[number]),
-)  # fmt: skip
+def _truth(yes: int) -> Kind:
+    """0 or 1; ``yes`` is what "true" stands for."""
+    return (
+        lambda text: yes if text.strip().lower() in {"true", "1"} else 1 - yes,
+        lambda value: "true" if value == yes else "false",
+    )
+
+
+def _word(**spelled: str) -> Kind:
+    """A word; ``spelled`` has the neutral spelling of the file's words."""
+    back = {neutral: own for own, neutral in spelled.items()}
+    return lambda text: spelled.get(text, text), lambda value: str(back.get(value, value))
+
+
+_KINDS: Mapping[str, Kind] = {
+    "int": (int, str),
+    "float": (float, repr),
+    "ints": _several(int),
+    "floats": _several(float),
+    "bool": _truth(1),
+    "not": _truth(0),
+    "word": _word(),
+    "padding": _word(explicit="NOTSET", notset="NOTSET", same_upper="SAME_UPPER",
+                     same_lower="SAME_LOWER", valid="VALID"),
+    "gelu": _word(ERF="none", TANH="tanh"),
+    "blocks": _word(blocks_first="DCR", depth_first="CRD"),
+    "ceil": (lambda text: int(text.startswith("ceil")), lambda on: "ceil" if on else "floor"),
+    "type": (lambda text: _NUMBERS.get(DTYPES.get(text, ""), 0),
+             lambda number: NATIVE[ONNX_DTYPES[number]]),
+}  # fmt: skip
+"""By the words of the table."""
+
+_WINDOW = "ints strides; ints pads<pads_begin+pads_end; padding auto_pad = NOTSET"
+_CONV = f"{_WINDOW}; ints dilations"
+_POOL = f"{_WINDOW}; ints kernel_shape<kernel; ceil ceil_mode<rounding_type = 0"
 _CELL = (
-    whole("hidden_size"), word("direction", otherwise="forward"), word("activations"),
-    Field("activation_alpha", ("activations_alpha",), _floats, _joined),
-    Field("activation_beta", ("activations_beta",), _floats, _joined), real("clip", otherwise=0.0),
-)  # fmt: skip
-_GRU = (*_CELL, truth("linear_before_reset", otherwise=0))
+    "int hidden_size; word direction = forward; word activations; float clip = 0.0; "
+    "floats activation_alpha<activations_alpha; floats activation_beta<activations_beta"
+)
 _RESIZE = (
-    word("mode"), word("shape_calculation_mode"), ints("pads", "pads_begin", "pads_end"),
-    word("coordinate_transformation_mode", otherwise="half_pixel"),
-    word("nearest_mode", otherwise="round_prefer_floor"), truth("antialias", otherwise=0),
-    real("cubic_coeff_a", "cube_coeff", -0.75),
-)  # fmt: skip
-_EPSILON = real("epsilon", "eps")
+    "word mode; word shape_calculation_mode; ints pads<pads_begin+pads_end; bool antialias = 0; "
+    "word coordinate_transformation_mode = half_pixel; "
+    "word nearest_mode = round_prefer_floor; float cubic_coeff_a<cube_coeff = -0.75"
+)
+_MASKS = "; ".join(
+    f"ints {each}_mask = ()" for each in ("begin", "end", "new_axis", "shrink_axis", "ellipsis")
+)
+
+# Operators with the same attributes, "OpenVINO's=neutral" or one name for both; then of each
+# attribute its kind, its neutral name, the file's names behind "<", and what it is if left out.
+_TABLE = f"""
+Abs Acos Acosh Asin Asinh Atan Atanh Ceiling=Ceil Cos Cosh Erf Exp Floor Log Negative=Neg Sign Sin \
+Sinh Sqrt Tan Tanh ReLU=Relu Sigmoid SoftPlus=Softplus SoftSign=Softsign Mish HSwish=HardSwish \
+LogicalNot=Not IsNaN IsFinite PReLU=PRelu Select=Where ConvertLike=CastLike Add Subtract=Sub \
+Multiply=Mul Divide=Div Maximum=Max Minimum=Min Power=Pow FloorMod SquaredDifference Equal \
+NotEqual Greater GreaterEqual=GreaterOrEqual Less LessEqual=LessOrEqual LogicalAnd=And \
+LogicalOr=Or LogicalXor=Xor BitwiseAnd BitwiseOr BitwiseXor BitwiseNot Selu HardSigmoid Swish \
+Tile Unsqueeze Squeeze Identity AdaptiveAvgPool AdaptiveMaxPool Roll BatchToSpace SpaceToBatch \
+SliceScatter HSigmoid=HardSigmoid Mod Transpose Range ScatterUpdate ScatterNDUpdate=ScatterND \
+Split VariadicSplit=Split Slice ShapeOf=Shape NonZero If Loop=TensorIterator TensorIterator |
+IsInf | bool detect_negative; bool detect_positive
+Round | word mode
+Convert=Cast | type to<destination_type
+Clamp=Clip | float min; float max
+Elu | float alpha
+Gelu | gelu approximate<approximation_mode = none
+Softmax SoftMax=Softmax | int axis = 1
+LogSoftmax | int axis = -1
+Convolution=Conv GroupConvolution=Conv | {_CONV}
+ConvolutionBackpropData=ConvTranspose GroupConvolutionBackpropData=ConvTranspose | \
+{_CONV}; ints output_padding
+AvgPool=AveragePool | {_POOL}; not count_include_pad<exclude-pad = 0
+MaxPool | {_POOL}; ints dilations; int axis = 0
+MatMul | bool transpose_a = 0; bool transpose_b = 0
+Einsum | word equation
+ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogicalAnd \
+ReduceLogicalOr | bool keepdims<keep_dims = 0
+MVN=MeanVarianceNormalization | float epsilon<eps; bool normalize_variance = 1; word eps_mode
+NormalizeL2=LpNormalization | float epsilon<eps; word eps_mode
+BatchNormInference=BatchNormalization RMS=RMSNormalization | float epsilon
+GroupNormalization | int num_groups; float epsilon
+Reshape | not allowzero<special_zero = 1
+ScatterElementsUpdate=ScatterElements | word reduction = none; bool use_init_val = 1
+Concat GatherElements OneHot | int axis
+Gather GatherND | int batch_dims = 0
+StridedSlice | {_MASKS}
+Broadcast=Expand | word mode = numpy
+Pad | word mode<pad_mode = constant
+DepthToSpace SpaceToDepth | int blocksize<block_size = 1; blocks mode
+ReverseSequence | int batch_axis; int time_axis<seq_axis
+TopK | int axis; word mode; word sort
+CumSum | bool exclusive = 0; bool reverse = 0
+LSTMSequence LSTMCell RNNSequence RNNCell | {_CELL}
+GRUSequence GRUCell | {_CELL}; bool linear_before_reset = 0
+ScaledDotProductAttention=Attention | bool is_causal<causal = 0
+Interpolate=Resize | {_RESIZE}
+FakeQuantize=FakeQuant | int levels
+ShuffleChannels | int axis = 1; int group = 1
+GridSample | word mode = bilinear; bool align_corners = 0; word padding_mode = zeros
+LRN | float alpha; float beta; float bias; int size
+ReadValue Assign | word variable_id; ints variable_shape
+""".replace("\\\n", "")
+_FIXED: Mapping[str, Mapping[str, Any]] = {
+    "HSigmoid": {"alpha": 1.0 / 6.0, "beta": 0.5},
+    "Mod": {"fmod": 1},
+}
+"""Attributes that are always the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,87 +180,28 @@ class Operator:
         return {**stated, **(self.fixed or {})}
 
 
-def _table(names: str, *fields: Field, **fixed: Any) -> dict[str, Operator]:  # noqa: ANN401
-    """Operators with the same attributes: ``OpenVINO's=neutral``, or one name for both."""
+def _field(text: str) -> Field:
+    stated, _, otherwise = text.partition(" = ")
+    kind, names = stated.split()
+    name, _, native = names.partition("<")
+    try:
+        value = ast.literal_eval(otherwise.strip()) if otherwise else None
+    except ValueError:
+        value = otherwise.strip()
+    return Field(name, tuple((native or name).split("+")), *_KINDS[kind], value)
+
+
+def _operators() -> Mapping[str, Operator]:
     found = {}
-    for pair in names.split():
-        own, _, neutral = pair.partition("=")
-        found[own] = Operator(neutral or own, fields, fixed or None)
+    for line in _TABLE.strip().splitlines():
+        names, _, stated = line.partition("|")
+        fields = tuple(map(_field, stated.split(";"))) if stated.strip() else ()
+        for own, _, neutral in (pair.partition("=") for pair in names.split()):
+            found[own] = Operator(neutral or own, fields, _FIXED.get(own))
     return found
 
 
-OPERATORS: Mapping[str, Operator] = {
-    **_table(
-        "Abs Acos Acosh Asin Asinh Atan Atanh Ceiling=Ceil Cos Cosh Erf Exp Floor Log "
-        "Negative=Neg Sign Sin Sinh Sqrt Tan Tanh ReLU=Relu Sigmoid SoftPlus=Softplus "
-        "SoftSign=Softsign Mish HSwish=HardSwish LogicalNot=Not IsNaN IsFinite PReLU=PRelu "
-        "Select=Where ConvertLike=CastLike Add Subtract=Sub Multiply=Mul Divide=Div Maximum=Max "
-        "Minimum=Min Power=Pow FloorMod SquaredDifference Equal NotEqual Greater "
-        "GreaterEqual=GreaterOrEqual Less LessEqual=LessOrEqual LogicalAnd=And LogicalOr=Or "
-        "LogicalXor=Xor BitwiseAnd BitwiseOr BitwiseXor BitwiseNot Selu HardSigmoid Swish Tile "
-        "Unsqueeze Squeeze Identity AdaptiveAvgPool AdaptiveMaxPool Roll BatchToSpace "
-        "SpaceToBatch SliceScatter"
-    ),
-    **_table("HSigmoid=HardSigmoid", alpha=1.0 / 6.0, beta=0.5),
-    **_table("Mod", fmod=1),
-    **_table("IsInf", truth("detect_negative"), truth("detect_positive")),
-    **_table("Round", word("mode")),
-    **_table("Convert=Cast", _TYPE),
-    **_table("Clamp=Clip", real("min"), real("max")),
-    **_table("Elu", real("alpha")),
-    **_table("Gelu", word("approximate", "approximation_mode", {"ERF": "none", "TANH": "tanh"},
-                          "none")),
-    **_table("Softmax SoftMax=Softmax", whole("axis", otherwise=1)),
-    **_table("LogSoftmax", whole("axis", otherwise=-1)),
-    **_table("Convolution=Conv GroupConvolution=Conv", *_CONV),
-    **_table("ConvolutionBackpropData=ConvTranspose GroupConvolutionBackpropData=ConvTranspose",
-             *_BACK),
-    **_table("AvgPool=AveragePool", *_POOL,
-             untruth("count_include_pad", "exclude-pad", 0)),
-    **_table("MaxPool", *_POOL, ints("dilations"), whole("axis", otherwise=0)),
-    **_table("MatMul", truth("transpose_a", otherwise=0), truth("transpose_b", otherwise=0)),
-    **_table("Einsum", word("equation")),
-    **_table("ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 "
-             "ReduceLogicalAnd ReduceLogicalOr", *_KEEP),
-    **_table("MVN=MeanVarianceNormalization", _EPSILON,
-             truth("normalize_variance", otherwise=1), word("eps_mode")),
-    **_table("NormalizeL2=LpNormalization", _EPSILON, word("eps_mode")),
-    **_table("BatchNormInference=BatchNormalization", real("epsilon", "epsilon")),
-    **_table("GroupNormalization", whole("num_groups"), real("epsilon", "epsilon")),
-    **_table("RMS=RMSNormalization", real("epsilon", "epsilon")),
-    **_table("Reshape", untruth("allowzero", "special_zero", 1)),
-    **_table("Transpose Range ScatterUpdate ScatterNDUpdate=ScatterND"),
-    **_table("ScatterElementsUpdate=ScatterElements", word("reduction", otherwise="none"),
-             truth("use_init_val", otherwise=1)),
-    **_table("Concat GatherElements OneHot", *_AXIS),
-    **_table("Gather", whole("batch_dims", otherwise=0)),
-    **_table("GatherND", whole("batch_dims", otherwise=0)),
-    **_table("Split VariadicSplit=Split"),
-    **_table("Slice"),
-    **_table("StridedSlice", *(ints(name, otherwise=()) for name in (
-        "begin_mask", "end_mask", "new_axis_mask", "shrink_axis_mask", "ellipsis_mask"))),
-    **_table("Broadcast=Expand", word("mode", otherwise="numpy")),
-    **_table("Pad", word("mode", "pad_mode", otherwise="constant")),
-    **_table("DepthToSpace SpaceToDepth", whole("blocksize", "block_size", 1),
-             word("mode", "mode", {"blocks_first": "DCR", "depth_first": "CRD"})),
-    **_table("ReverseSequence", whole("batch_axis"), whole("time_axis", "seq_axis")),
-    **_table("ShapeOf=Shape"),
-    **_table("TopK", whole("axis"), word("mode"), word("sort")),
-    **_table("CumSum", truth("exclusive", otherwise=0), truth("reverse", otherwise=0)),
-    **_table("NonZero"),
-    **_table("LSTMSequence LSTMCell RNNSequence RNNCell", *_CELL),
-    **_table("GRUSequence GRUCell", *_GRU),
-    **_table("ScaledDotProductAttention=Attention", truth("is_causal", "causal", 0)),
-    **_table("Interpolate=Resize", *_RESIZE),
-    **_table("FakeQuantize=FakeQuant", whole("levels")),
-    **_table("ShuffleChannels", whole("axis", otherwise=1), whole("group", otherwise=1)),
-    **_table("GridSample", word("mode", otherwise="bilinear"), truth("align_corners", otherwise=0),
-             word("padding_mode", otherwise="zeros")),
-    **_table("LRN", real("alpha"), real("beta"), real("bias"), whole("size")),
-    **_table("If"),
-    **_table("Loop=TensorIterator TensorIterator"),
-    **_table("ReadValue Assign", word("variable_id"), ints("variable_shape")),
-}  # fmt: skip
+OPERATORS = _operators()
 """By their names in the file."""
 
 

@@ -19,6 +19,7 @@ class OpenvinoOracle(GraphOracle):
 
     def evaluator(self, model: Model) -> OracleEvaluator:
         """The graph with its kernels."""
-        from isomorph.frameworks.openvino.evaluator import Evaluator
+        from isomorph.frameworks.openvino.evaluator import IrMainGraph
+        from isomorph.oracle.evaluator import Evaluator
 
-        return Evaluator(model.native, file=model.location)
+        return Evaluator(IrMainGraph(model.native, model.location))

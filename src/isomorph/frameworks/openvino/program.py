@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -114,15 +114,9 @@ class IrGraph:
     tensor_of: Mapping[int, str] = field(default_factory=dict)
 
     @property
-    def constants(self) -> Iterator[Layer]:
-        """The layers that hold weights."""
-        return (layer for layer in self.layers if layer.stored is not None)
-
-    @property
-    def nodes(self) -> Iterator[Layer]:
-        """The layers that compute."""
-        passive = {"Parameter", "Const", "Result"}
-        return (layer for layer in self.layers if layer.type not in passive)
+    def stored(self) -> Mapping[str, Layer]:
+        """The layers that hold weights, by the names of their tensors."""
+        return {each.outputs[0].name: each for each in self.layers if each.stored is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,20 +5,19 @@ The front end renames and fuses as it reads, so nothing inside can be asked for 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from isomorph.core.errors import UsageError
-from isomorph.core.trace import Capabilities, Environment, Noise
-from isomorph.frameworks.openvino.compile import compiled, completed, configuration, refused
+from isomorph.core.trace import Capabilities
+from isomorph.frameworks.openvino.compile import refused
+from isomorph.frameworks.openvino.compiled_session import CompiledSession
 from isomorph.frameworks.pytorch.control_flow import refuse_unsupported
 from isomorph.frameworks.pytorch.silence_logs import quietly
 
 if TYPE_CHECKING:
-    from isomorph.core.model import Model, TensorSpec
-    from isomorph.core.trace import Arrays
+    from isomorph.core.model import TensorSpec
+    from isomorph.core.trace import Array
 
 
 def translated(
@@ -47,58 +46,47 @@ def _partial(openvino: Any, spec: TensorSpec) -> Any:  # noqa: ANN401
     return openvino.PartialShape([size if isinstance(size, int) else -1 for size in spec.shape])
 
 
-class OpenvinoTorchSession:
+class OpenvinoTorchSession(CompiledSession):
     """One compiled program, from its inputs to its outputs."""
 
     capabilities = Capabilities(fetch="outputs", feed="inputs")
+    inside = "OpenVINO's own front end read the program; nothing inside can be asked for"
 
-    def __init__(
-        self,
-        model: Model,
-        environment: Environment,
-        settings: Mapping[str, str],
-        openvino: Any,  # noqa: ANN401
-    ) -> None:
-        native = model.native.complete()
+    def deployed(self) -> tuple[Any, Sequence[str], Sequence[str]]:
+        """The exported program as the front end translates it."""
+        native, graph = self._model.native.complete(), self._model.graph
         if native.exported is None:
             raise UsageError(
                 "WRONG_RUNTIME",
                 f"runtime 'openvino' runs exported programs, and this is a {native.kind}",
-                file=model.location,
+                file=self._file,
                 fix="export it first: torch.export.save(torch.export.export(…), 'model.pt2')",
             )
         refuse_unsupported(native.program)
-        graph = model.graph
-        self._file, core = model.location, openvino.Core()
-        self._inputs = [spec.name for spec in graph.inputs]
-        self._outputs = [spec.name for spec in graph.outputs]
-        self._deployed = compiled(
-            core,
-            translated(openvino, native.exported, graph.inputs, file=model.location),
-            configuration(settings),
-            (self._inputs, self._outputs),
-            file=model.location,
+        source = translated(self._openvino, native.exported, graph.inputs, file=self._file)
+        return source, [spec.name for spec in graph.inputs], [spec.name for spec in graph.outputs]
+
+    def check(self, names: Sequence[str]) -> None:
+        """Inputs are fed and outputs fetched, nothing else."""
+        if not set(names) <= {*self._inputs, *self._outputs}:
+            raise self._whole()
+
+    def accepted(self, name: str, value: Array) -> Array:
+        """As it is."""
+        return value
+
+    def stored(self, name: str) -> Array | None:
+        """No constant has a name."""
+        return None
+
+    def computed(self, given: dict[str, Array], wanted: list[str]) -> dict[str, Array]:
+        """A program is never cut."""
+        raise self._whole()
+
+    def _whole(self) -> UsageError:
+        return UsageError(
+            "NOT_CUTTABLE",
+            "runtime 'openvino' runs a PyTorch program whole, from all inputs to outputs",
+            file=self._file,
+            fix="convert it to ONNX, where OpenVINO can be cut anywhere",
         )
-        self.environment = completed(
-            environment, settings, openvino, core, self._deployed.native,
-            inside="OpenVINO's own front end read the program; nothing inside can be asked for",
-        )  # fmt: skip
-
-    def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
-        """Compute outputs from inputs."""
-        if noise is not None:
-            raise UsageError("NO_NOISE", "only an oracle can be disturbed, not OpenVINO")
-        if set(feeds) != set(self._inputs) or not set(fetch) <= set(self._outputs):
-            raise UsageError(
-                "NOT_CUTTABLE",
-                "runtime 'openvino' runs a PyTorch program whole, from all inputs to outputs",
-                file=self._file,
-                fix="convert it to ONNX, where OpenVINO can be cut anywhere",
-            )
-        given = {name: np.asarray(value) for name, value in feeds.items()}
-        found = self._deployed.run(given, file=self._file)
-        return {name: found[name] for name in fetch}
-
-    def close(self) -> None:
-        """Let go of what was compiled."""
-        del self._deployed

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import UnreadableModelError
+from isomorph.core.ordering import CircleError, dependencies_first
 from isomorph.core.untrusted_xml import TEXT, Element, parse
 from isomorph.frameworks.openvino import weights as stored_weights
 from isomorph.frameworks.openvino.bodies import bodies_of
@@ -22,7 +24,7 @@ from isomorph.frameworks.openvino.program import (
     Port,
     Stored,
 )
-from isomorph.store.safe_paths import require_file
+from isomorph.store.model_bytes import mapped
 
 if TYPE_CHECKING:
     from isomorph.core.model import Dimension
@@ -35,13 +37,7 @@ MAX_BODIES = 40
 
 def open_path(path: Path, *, trusted: bool = False) -> tuple[IrModel, str]:
     """The model of an .xml file and the weights beside it, and the digest of both."""
-    require_file(path)
-    text = path.read_bytes()
-    if not text:
-        raise UnreadableModelError(
-            "MODEL_EMPTY", "the file is empty:", file=str(path), fix="convert the model again"
-        )
-    file = str(path)
+    text, file = bytes(mapped(path)), str(path)
     root = parse(text, file=file)
     weights = stored_weights.mapped(path, trusted=trusted)
     digest = hashlib.sha256(hashlib.sha256(text).digest())
@@ -57,15 +53,13 @@ def read_tree(root: Element, weights: Any, *, file: str) -> IrModel:  # noqa: AN
         )
     reader = Reader(weights, file)
     version = reader.number(root.attributes.get("version", ""), "the version of the format")
-    if version > VERSIONS[1]:
+    if not VERSIONS[0] <= version <= VERSIONS[1]:
+        newer = version > VERSIONS[1]
         raise UnreadableModelError(
-            "OPSET_TOO_NEW", f"the model has version {version} of the format", file=file,
-            why=f"versions {VERSIONS[0]} to {VERSIONS[1]} are read",
-        )  # fmt: skip
-    if version < VERSIONS[0]:
-        raise UnreadableModelError(
-            "UNSUPPORTED_FORMAT", f"the model has version {version} of the format", file=file,
-            why="OpenVINO itself reads none before version 10", fix="convert the model again",
+            "OPSET_TOO_NEW" if newer else "UNSUPPORTED_FORMAT",
+            f"the model has version {version} of the format", file=file,
+            why=f"versions {VERSIONS[0]} to {VERSIONS[1]} are read; OpenVINO reads none before",
+            fix=None if newer else "convert the model again",
         )  # fmt: skip
     graph = reader.graph(root, root.attributes.get("name", "model"))
     return IrModel(graph=graph, root=root, weights=weights, version=version)
@@ -102,7 +96,7 @@ class Reader:
             raise self.broken(
                 f"bodies lie in one another, more than {MAX_BODIES} deep", name, "NESTING_TOO_DEEP"
             )
-        listed, edges = element.first("layers"), element.first("edges")
+        listed = element.first("layers")
         if listed is None:
             raise self.broken("the graph has no <layers>", name)
         found: dict[int, Element] = {}
@@ -113,7 +107,7 @@ class Reader:
             found[key] = each
         if not found:
             raise self.broken("the graph has no layers", name, "MODEL_EMPTY")
-        reads = self._edges(edges, found)
+        reads = self._edges(element, found)
         ports = self._ports(found)
         layers: dict[int, Layer] = {}
         for key in self._order(found, reads):
@@ -137,11 +131,11 @@ class Reader:
         )
 
     def _edges(
-        self, element: Element | None, found: Mapping[int, Element]
+        self, element: Element, found: Mapping[int, Element]
     ) -> dict[int, dict[int, tuple[int, int]]]:
         """By layer and port that reads: the layer and port that is read."""
         reads: dict[int, dict[int, tuple[int, int]]] = {}
-        for edge in element.each("edge") if element is not None else ():
+        for edge in element.inside("edges", "edge"):
             words = ("from-layer", "from-port", "to-layer", "to-port")
             start, out, end, port = (
                 self.number(edge.attributes.get(word), f"{word} of an edge") for word in words
@@ -159,38 +153,20 @@ class Reader:
         self, found: Mapping[int, Element], reads: Mapping[int, Mapping[int, tuple[int, int]]]
     ) -> Iterator[int]:
         """Each layer after those that it reads, otherwise in the order of the file."""
-        state: dict[int, bool] = {}
-        for first in found:
-            waiting = [first]
-            while waiting:
-                key = waiting[-1]
-                if state.get(key):
-                    waiting.pop()
-                    continue
-                before = [start for start, _ in reads.get(key, {}).values()]
-                if key not in state:
-                    state[key] = False
-                    late = [start for start in dict.fromkeys(before) if not state.get(start)]
-                    circle = [start for start in late if start in state]
-                    if circle:
-                        raise self.broken(
-                            "the graph has a cycle",
-                            " → ".join(found[k].attributes.get("name", "") for k in circle),
-                            "GRAPH_CYCLE",
-                        )
-                    waiting += reversed(late)
-                else:
-                    state[key] = True
-                    waiting.pop()
-                    yield key
+        try:
+            yield from dependencies_first(
+                found, lambda key: [start for start, _ in reads.get(key, {}).values()]
+            )
+        except CircleError as error:
+            around = " → ".join(found[key].attributes.get("name", "") for key in error.circle)
+            raise self.broken("the graph has a cycle", around, "GRAPH_CYCLE") from error
 
     def _ports(self, found: Mapping[int, Element]) -> dict[int, tuple[Port, ...]]:
         """The outputs of every layer, named by the file, else after the layer; no name twice."""
         taken: set[str] = set()
         ports: dict[int, tuple[Port, ...]] = {}
         for key, layer in found.items():
-            listed = layer.first("output")
-            outputs = list(listed.each("port")) if listed is not None else []
+            outputs = layer.inside("output", "port")
             made = []
             for place, port in enumerate(outputs):
                 called = _names(port.attributes.get("names", ""))
@@ -232,8 +208,7 @@ class Reader:
     ) -> Layer:
         given, data = element.attributes, element.first("data")
         name = given.get("name") or f"layer {key}"
-        listed = element.first("input")
-        declared = list(listed.each("port")) if listed is not None else []
+        declared = element.inside("input", "port")
         places = [self.number(port.attributes.get("id"), "the id of a port") for port in declared]
         if set(reads) - set(places):
             raise self.broken("an edge leads to a port that does not exist", name,
@@ -295,13 +270,6 @@ class Reader:
 
 def _names(text: str) -> tuple[str, ...]:
     """Names with commas between them; a comma inside a name has a backslash before it."""
-    names: list[str] = []
-    word, escaped = "", False
-    for character in text:
-        if escaped or character not in "\\,":
-            word, escaped = word + character, False
-        elif character == "\\":
-            escaped = True
-        else:
-            names, word = [*names, word], ""
-    return tuple(name for name in (*names, word) if name)
+    found = re.findall(r"(?:[^\\,]|\\.|\\$)+", text, re.DOTALL)
+    names = (re.sub(r"\\(.?)", r"\1", each, flags=re.DOTALL) for each in found)
+    return tuple(name for name in names if name)

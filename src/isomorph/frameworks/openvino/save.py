@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.untrusted_xml import written
 from isomorph.frameworks.openvino.weights import beside
-from isomorph.store.atomic import new_file
+from isomorph.store.model_bytes import write_copy
 from isomorph.store.targets import refuse_overwriting
 
 if TYPE_CHECKING:
@@ -16,15 +16,11 @@ if TYPE_CHECKING:
 
 def save(model: IrModel, path: Path) -> None:
     """Write both files, complete or not at all, never over those that they were made from."""
-    source = model.path
-    refuse_overwriting(path, source, *([beside(source)] if source else []))
-    place = beside(path)
-    refuse_overwriting(place, source, *([beside(source)] if source else []))
+    sources = (model.path, beside(model.path)) if model.path else ()
+    refuse_overwriting(path, *sources)
     text, weights = serialized(model)
-    with new_file(place) as stream:
-        stream.write(weights)
-    with new_file(path) as stream:
-        stream.write(text)
+    write_copy(weights, beside(path), *sources)
+    write_copy(text, path, *sources)
 
 
 def serialized(model: IrModel) -> tuple[bytes, bytes]:

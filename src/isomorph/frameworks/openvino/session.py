@@ -7,86 +7,56 @@ inputs are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from isomorph.core.cutting import unfed_inputs
-from isomorph.core.errors import UsageError
 from isomorph.core.ops import RANDOM
-from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.frameworks.onnx.cut import Cutter
 from isomorph.frameworks.onnx.ort_errors import refuse_unknown
 from isomorph.frameworks.onnx.ort_session import with_values_inside
 from isomorph.frameworks.onnx.ort_values import check_feed, type_proto
-from isomorph.frameworks.openvino.compile import Compiled, compiled, completed, configuration
+from isomorph.frameworks.openvino.compiled_session import CompiledSession
 
 if TYPE_CHECKING:
-    from isomorph.core.model import Model
-    from isomorph.core.trace import Array, Arrays
+    from isomorph.core.trace import Array
 
 
-class OpenvinoSession:
+class OpenvinoSession(CompiledSession):
     """The deployed model, and single nodes compiled when first asked for."""
 
-    capabilities = Capabilities(fetch="all", feed="all")
+    inside = "every node that is looked at is compiled by itself"
 
-    def __init__(
-        self,
-        model: Model,
-        environment: Environment,
-        settings: Mapping[str, str],
-        openvino: Any,  # noqa: ANN401
-    ) -> None:
-        refuse_unknown(model.native.proto, file=model.location)
-        self._model, self._core = model, openvino.Core()
-        self._config = configuration(settings)
-        self._cutter = Cutter(model.native)
-        self._nodes: dict[tuple[Any, ...], Compiled] = {}
+    def deployed(self) -> tuple[Any, Sequence[str], Sequence[str]]:
+        """Its own file, where there is one: as it would be deployed."""
+        native = self._model.native
+        refuse_unknown(native.proto, file=self._file)
+        self._cutter = Cutter(native)
         required = [name for name in self._cutter.inputs if name in self._cutter.required]
-        self._deployed = compiled(
-            self._core,
-            self._source(),
-            self._config,
-            (required, self._cutter.outputs),
-            file=model.location,
-        )
-        self.environment = completed(
-            environment, settings, openvino, self._core, self._deployed.native,
-            inside="every node that is looked at is compiled by itself",
-        )  # fmt: skip
+        source = str(native.path) if native.path is not None else native.proto.SerializeToString()
+        return source, required, self._cutter.outputs
 
-    def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
-        """Compute ``fetch`` from ``feeds``; both may name any top-level tensor."""
-        if noise is not None:
-            raise UsageError("NO_NOISE", "only an oracle can be disturbed, not OpenVINO")
-        cutter = self._cutter
-        wanted = list(dict.fromkeys(fetch))
-        cutter.check((*feeds, *wanted))
-        given = {name: np.asarray(value) for name, value in feeds.items()}
-        for name, value in given.items():
-            check_feed(name, value, self._model.graph.tensors.get(name))
-        if set(given) == cutter.required and set(wanted) <= set(cutter.outputs):
-            found = self._deployed.run(given, file=self._model.location)
-        else:
-            found = self._node_by_node(given, wanted)
-        return {name: found[name] for name in wanted}
+    def check(self, names: Sequence[str]) -> None:
+        """Any top-level tensor may be fed and fetched."""
+        self._cutter.check(names)
 
-    def close(self) -> None:
-        """Let go of everything compiled."""
-        self._nodes.clear()
-        del self._deployed
+    def accepted(self, name: str, value: Array) -> Array:
+        """A value of the declared type and shape."""
+        check_feed(name, value, self._model.graph.tensors.get(name))
+        return value
 
-    def _node_by_node(self, given: dict[str, Array], wanted: Sequence[str]) -> dict[str, Array]:
+    def stored(self, name: str) -> Array | None:
+        """The value of an initializer."""
+        known = name in self._cutter.stored
+        return self._model.native.initializer(name) if known else None
+
+    def computed(self, given: dict[str, Array], wanted: list[str]) -> dict[str, Array]:
+        """Node by node."""
         cutter, proto = self._cutter, self._model.native.proto
         known = dict(given)
-        for name in wanted:
-            if name in cutter.stored and name not in known:
-                known[name] = self._model.native.initializer(name)
-        piece = cutter.slice(known, [name for name in wanted if name not in known])
+        piece = cutter.slice(known, wanted)
         if piece.inputs:
-            raise unfed_inputs(piece.inputs, wanted[0], file=self._model.location)
+            raise unfed_inputs(piece.inputs, wanted[0], file=self._file)
         fixed = cutter.stored - given.keys()
         for index in piece.nodes:
             node = proto.graph.node[index]
@@ -105,7 +75,7 @@ class OpenvinoSession:
     def _node(self, index: int, read: dict[str, Array], outputs: list[str]) -> dict[str, Array]:
         kinds = tuple((name, str(value.dtype), value.shape) for name, value in read.items())
         key = (index, kinds, tuple(outputs))
-        if key not in self._nodes:
+        if key not in self._pieces:
             specs = self._model.graph.tensors
             types = {
                 name: _shaped(v, type_proto(v, specs.get(name), name)) for name, v in read.items()
@@ -113,19 +83,8 @@ class OpenvinoSession:
             piece = self._cutter.slice(read, outputs)
             proto = self._cutter.build(piece, types, outputs)
             whole = with_values_inside(proto, self._model.native)
-            self._nodes[key] = compiled(
-                self._core,
-                whole.SerializeToString(),
-                self._config,
-                (list(read), outputs),
-                file=self._model.location,
-            )
-        return self._nodes[key].run(read, file=self._model.location)
-
-    def _source(self) -> str | bytes:
-        """Its own file, where there is one: as it would be deployed."""
-        native = self._model.native
-        return str(native.path) if native.path is not None else native.proto.SerializeToString()
+            self._pieces[key] = self._compiled(whole.SerializeToString(), list(read), outputs)
+        return self._pieces[key].run(read, file=self._file)
 
 
 def _shaped(value: Array, kind: Any) -> Any:  # noqa: ANN401

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isomorph.core.cutting import incomplete_piece, unknown_tensor
+from isomorph.core.cutting import incomplete_piece, require_known
 from isomorph.frameworks.openvino.cut import Cutter, body_of
 from isomorph.frameworks.openvino.read import read_tree
 
@@ -19,9 +19,7 @@ def piece_of(model: IrModel, piece: Piece) -> IrModel:
     if piece.node is not None and piece.body is not None:
         graph = body_of(model, piece.node, piece.body)
     cutter = Cutter(graph, model.weights)
-    for name in (*piece.feeds, *piece.fetch):
-        if name not in cutter.ports:
-            raise unknown_tensor(name, cutter.ports)
+    require_known((*piece.feeds, *piece.fetch), cutter.ports)
     _, missing = cutter.layers(dict.fromkeys(piece.feeds), piece.fetch)
     if missing:
         raise incomplete_piece(missing[0])

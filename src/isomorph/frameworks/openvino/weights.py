@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import mmap
 import os
 import stat
 from itertools import pairwise
@@ -15,7 +14,7 @@ import numpy as np
 from isomorph.core.errors import IsomorphError, RefusedError, UnreadableModelError
 from isomorph.kernels.packed_storage import decoded, stored_bytes
 from isomorph.oracle.dtypes import numpy_dtype
-from isomorph.store.safe_paths import require_file
+from isomorph.store.model_bytes import mapped as mapped_file
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -42,12 +41,7 @@ def mapped(path: Path, *, trusted: bool) -> Any:  # noqa: ANN401
             raise _escape(place, path, "it is a symbolic link")
         if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
             raise _escape(place, path, "it is a hard link, and its other name may lie anywhere")
-    require_file(place)
-    # Should it have become a pipe since, it is opened without waiting for a writer.
-    number = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(number, "rb") as stream:
-        size = os.fstat(number).st_size
-        return mmap.mmap(number, 0, access=mmap.ACCESS_READ) if size else stream.read(0)
+    return mapped_file(place, empty=b"")
 
 
 def _escape(place: Path, path: Path, why: str) -> IsomorphError:

@@ -11,6 +11,7 @@ import numpy as np
 from isomorph.frameworks.pytorch.affine_quantizers import AFFINE
 from isomorph.frameworks.pytorch.bound_arguments import array, axes_of, tensor
 from isomorph.frameworks.pytorch.recurrent import RECURRENT, Array
+from isomorph.kernels.large_elements import elementwise
 from isomorph.oracle.noise import NoiseSource
 
 Given = Mapping[str, Any]
@@ -144,7 +145,8 @@ def _with_statistics(given: Given, source: NoiseSource) -> Array:
     offset = source.rounded(-mean * scale)
     if bias is not None:
         offset = source.rounded(offset + bias)
-    return source.rounded(source.rounded(x * scale) + offset)
+    scaled = source.rounded(elementwise(np.multiply, x, scale))
+    return source.rounded(elementwise(np.add, scaled, offset))
 
 
 def _batch_norm(given: Given, source: NoiseSource) -> Any:  # noqa: ANN401

@@ -13,6 +13,7 @@ from isomorph.core.threads import threads_per_side
 from isomorph.core.trace import Capabilities, Noise
 from isomorph.frameworks.pytorch.arrays import FLOATS, is_float, to_array
 from isomorph.frameworks.pytorch.control_flow import refuse_unsupported
+from isomorph.frameworks.pytorch.device_products import DeviceProducts
 from isomorph.frameworks.pytorch.eval_run import OracleRun, declared_default, prepare_product
 from isomorph.frameworks.pytorch.float64_steps import data_steps, lifted
 from isomorph.frameworks.pytorch.interpreter import (
@@ -32,6 +33,7 @@ from isomorph.frameworks.pytorch.weight_cache import LiftedWeights
 from isomorph.oracle.magnitudes import KeptSizes, Magnitudes, asking
 from isomorph.oracle.peak_bytes import PeakBytes, run_key
 from isomorph.oracle.session import Keep
+from isomorph.oracle.stored_matrix import multiplying_by
 
 
 class TorchEvaluator:
@@ -45,6 +47,7 @@ class TorchEvaluator:
         self._data = set(model.program.inputs)
         data_steps(enumerate(model.program.steps), self._data)
         self._weights = LiftedWeights(model.program.constants, model.release, device)
+        self._products = None if device == CPU else DeviceProducts(device)
         self._magnitudes = Magnitudes()
         self._peaks = PeakBytes()
 
@@ -105,6 +108,8 @@ class TorchEvaluator:
         """Release the lifted weights."""
         self._weights.clear()
         self._magnitudes.clear()
+        if self._products is not None:
+            self._products.close()
 
     def draws_at_once(self, feeds: Mapping[str, Any], fetch: Sequence[str]) -> int:
         """How many draws like this are computed side by side: where weights are not kept.
@@ -140,7 +145,8 @@ class TorchEvaluator:
                     prepare_product(step, draws, sized)
 
             executions = [execution for _, execution in draws]
-            execute_together(plan, executions, prepare if len(draws) > 1 else None)
+            with multiplying_by(self._products):
+                execute_together(plan, executions, prepare if len(draws) > 1 else None)
         self._peaks.note(run_key(feeds[0], fetch), draws[0][1].peak_bytes)
         return [execution.fetched for _, execution in draws]
 

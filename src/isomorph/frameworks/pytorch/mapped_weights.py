@@ -14,12 +14,19 @@ from typing import Any
 import numpy as np
 import torch
 
+from isomorph.core.memory import memory_limit
 from isomorph.core.threads import in_threads
 from isomorph.core.untrusted_json import read_json
 from isomorph.frameworks.pytorch.pt2_values import DTYPES, Unknown, refuse_elsewhere, sizes
 
 LARGE = 1 << 20
 """From this size on a weight is not held; below it, going back for it costs more than it takes."""
+
+_SLOW_TO_READ = 512 << 20
+"""A file of this size takes long to be read again at each use, though it lies in the memory of the
+system: where that is ample, what was used of it stays mapped."""
+_AMPLE = 4
+"""How many times its size a process must be allowed to hold then."""
 
 _PIECE = 4 << 20
 """Bytes of a weight that are compared with its checksum before their memory is released."""
@@ -89,7 +96,13 @@ class MappedWeights:
 
     def release(self) -> None:
         """Nothing of the file needs to stay in memory; what is used again is read again."""
-        self._release(0, len(self._map))
+        if not self._stays():
+            self._release(0, len(self._map))
+
+    def _stays(self) -> bool:
+        limit = memory_limit()
+        ample = limit is None or _AMPLE * len(self._map) <= limit
+        return ample and len(self._map) >= _SLOW_TO_READ
 
     def compare_checksums(self, names: Iterable[str]) -> None:
         """Compare the bytes of the large ones with their checksums, several at a time.

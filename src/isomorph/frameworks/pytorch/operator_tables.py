@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from isomorph.core.operator_tables import OperatorTables
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Node
+    from isomorph.core.onnx_nodes import OnnxNodes
 
 _STANDARD = frozenset({"aten", "prim", "prims", "_operator", "higher_order", "onnx"})
 """Namespaces that torch itself registers or records."""
@@ -13,6 +18,12 @@ _STANDARD = frozenset({"aten", "prim", "prims", "_operator", "higher_order", "on
 def _custom(native: str) -> str | None:
     space, dot, _ = native.partition(".")
     return f"namespace {space}" if dot and space not in _STANDARD else None
+
+
+def _in_onnx(node: Node, into: OnnxNodes) -> bool:
+    from isomorph.frameworks.pytorch.onnx_spelling import onnx_nodes
+
+    return onnx_nodes(node, into)
 
 
 TABLES = OperatorTables(
@@ -42,4 +53,5 @@ TABLES = OperatorTables(
     ),
     shape_readers=("aten.sym_size", "aten.size", "aten.sym_numel", "aten.numel"),
     custom=_custom,
+    in_onnx=_in_onnx,
 )  # fmt: skip

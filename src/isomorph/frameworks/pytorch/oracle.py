@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any
 from isomorph.core.lazy import require
 
 if TYPE_CHECKING:
+    from isomorph.core.execution import StoredProducts
     from isomorph.core.model import Model
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Environment
+
+
+_ON_CPU = "--set oracle.device=cpu"
 
 
 class PytorchOracle:
@@ -34,6 +38,15 @@ class PytorchOracle:
         """Only PyTorch models."""
         return model.framework == "pytorch"
 
+    def products_on(self, device: str) -> StoredProducts | None:
+        """The products with stored matrices on this device, for the oracle of any framework."""
+        torch = require("torch", extra=self.extra, needed_for=f"--set oracle.device={device}")
+        from isomorph.frameworks.pytorch.device_products import DeviceProducts
+        from isomorph.frameworks.pytorch.runtime import usable_device
+
+        usable = usable_device(torch, device, fix=_ON_CPU)
+        return None if usable.type == "cpu" else DeviceProducts(usable)
+
     def open(self, model: Model, environment: Environment) -> Session:
         """Weights are lifted when a run first needs them."""
         torch = require("torch", extra=self.extra, needed_for="runtime 'pytorch_oracle'")
@@ -42,7 +55,7 @@ class PytorchOracle:
         from isomorph.oracle.session import OracleSession
 
         settings = {**self.settings, **environment.settings}
-        device = usable_device(torch, settings["device"], fix="--set oracle.device=cpu")
+        device = usable_device(torch, settings["device"], fix=_ON_CPU)
         evaluator = TorchEvaluator(model.native, device)
         return OracleSession(
             evaluator,

@@ -55,8 +55,11 @@ class PytorchRuntime:
         Switch(name="torch.compile", settings={"compile": "no"}),
         Switch(name="the declared types", settings={"dtype": "as declared"}, kind="precision"),
         Switch(name="autocast off", settings={"autocast": "no"}, kind="precision"),
-        Switch(name="TF32 off", settings={"tf32": "no"}, kind="precision", dtype="tf32"),
-    )
+        Switch(
+            name="TF32 off", settings={"tf32": "no"},
+            kind="precision", dtype="tf32", device="cuda",
+        ),
+    )  # fmt: skip
 
     def requested_dtype(self, settings: Mapping[str, str]) -> str:
         """The narrowest type that ``dtype``, ``autocast`` or ``tf32`` asks for."""

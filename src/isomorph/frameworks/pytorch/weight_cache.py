@@ -1,6 +1,7 @@
 """The constants of a program in float64, kept within the limit of all oracles.
 
-With an accelerator, large constants are kept there in their stored type and widened at each use.
+With an accelerator, large constants are kept there in their stored type and widened at each use,
+matrices by ``device_products``.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class LiftedWeights:
         self.constants, self.release = constants, release
         self._device = device
         self._on_device: BoundedCache[str, Any] = BoundedCache(device_share(device))
+        self._matrices: dict[str, StoredMatrix] = {}
         self._kept: BoundedCache[str, Any] = BoundedCache(share_of_memory(LIFTED_WEIGHT_BYTES))
         held = (each for each in constants.values() if isinstance(each, torch.Tensor))
         self._all_fit = self._kept.fits(sum(8 * each.numel() for each in held))
@@ -55,13 +57,19 @@ class LiftedWeights:
 
     def matrix(self, name: str) -> StoredMatrix | None:
         """A constant that is lifted in blocks where it is multiplied; None where it is kept."""
+        known = self._matrices.get(name)
+        if known is not None:
+            return known
         stored = self.constants[name]
-        if self._device != CPU or self._kept.get(name) is not None:
+        if self._kept.get(name) is not None:
             return None
-        if self._kept.fits(8 * stored.numel()):
+        if self._device == CPU and self._kept.fits(8 * stored.numel()):
             return None
         array = stored_array(stored)
-        return StoredMatrix(array) if array is not None and is_large_matrix(array) else None
+        if array is None or not is_large_matrix(array):
+            return None
+        found = self._matrices[name] = StoredMatrix(array)
+        return found
 
     def _moved(self, name: str, stored: Any) -> Any:  # noqa: ANN401
         kept = self._on_device.get(name)
@@ -86,3 +94,4 @@ class LiftedWeights:
         """Release everything."""
         self._kept.clear()
         self._on_device.clear()
+        self._matrices.clear()

@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from isomorph.core import patch as edits
-from isomorph.core.editing import EditDispatcher, applies, not_possible, unknown_name
+from isomorph.core.editing import EditDispatcher, applies, named, not_possible, unknown_name
 from isomorph.core.errors import UsageError
 from isomorph.frameworks.tensorflow.attributes import attributes_of
 from isomorph.frameworks.tensorflow.neutral_attributes import kept_in
@@ -57,9 +57,7 @@ class Editor(EditDispatcher):
         )
 
     def _node(self, name: str) -> TfNode:
-        if name not in self.nodes:
-            raise unknown_name("node", name)
-        return self.nodes[name]
+        return named(self.nodes, "node", name)
 
     @applies(edits.SetAttribute)
     def _set_attribute(self, edit: edits.SetAttribute) -> None:

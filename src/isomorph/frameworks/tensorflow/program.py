@@ -17,6 +17,7 @@ from tensorflow.python.framework import op_def_registry
 
 from isomorph.core.cutting import walk_back
 from isomorph.core.errors import UnreadableModelError
+from isomorph.core.ordering import CircleError, dependencies_first
 from isomorph.frameworks.tensorflow.attributes import array_of, attributes_of, functions_of
 
 
@@ -152,28 +153,17 @@ def _highest_outputs(graph_def: Any) -> dict[str, int]:  # noqa: ANN401
 def sorted_definitions(graph_def: Any, outputs: Iterable[str] = ()) -> list[Any]:  # noqa: ANN401
     """The NodeDefs, each after those it reads, what ``outputs`` need first; never recursive."""
     by_name = {definition.name: definition for definition in graph_def.node}
-    done: set[str] = set()
-    ordered: list[Any] = []
-    for start in (*(place_of(tensor)[0] for tensor in outputs), *by_name):
-        path = [start]
-        entered: set[str] = set()
-        while path:
-            name = path[-1]
-            waiting = [] if name in done else _unread(by_name, by_name[name], done)
-            if not waiting:
-                path.pop()
-                if name not in done:
-                    done.add(name)
-                    ordered.append(by_name[name])
-                continue
-            if name in entered:
-                raise _cycle(path, waiting[0])
-            entered.add(name)
-            path += reversed(waiting)
-    return ordered
+    first = (*(place_of(tensor)[0] for tensor in outputs), *by_name)
+    try:
+        names = list(dependencies_first(first, lambda name: _read(by_name, by_name[name])))
+    except CircleError as error:
+        raise UnreadableModelError(
+            "GRAPH_CYCLE", "the graph runs in a circle", where=" → ".join(error.circle)
+        ) from error
+    return [by_name[name] for name in names]
 
 
-def _unread(by_name: Mapping[str, Any], definition: Any, done: set[str]) -> list[str]:  # noqa: ANN401
+def _read(by_name: Mapping[str, Any], definition: Any) -> list[str]:  # noqa: ANN401
     read = [place_of(each.removeprefix("^"))[0] for each in definition.input]
     for name in read:
         if name not in by_name:
@@ -184,14 +174,7 @@ def _unread(by_name: Mapping[str, Any], definition: Any, done: set[str]) -> list
     if definition.op == "Merge":
         # The loops of TensorFlow 1 run in a circle by design, and close it here.
         read = [name for name in read if by_name[name].op != "NextIteration"]
-    return [name for name in dict.fromkeys(read) if name not in done]
-
-
-def _cycle(path: list[str], again: str) -> UnreadableModelError:
-    around = path[path.index(again) :] if again in path else path[-4:]
-    return UnreadableModelError(
-        "GRAPH_CYCLE", "the graph runs in a circle", where=" → ".join([*around[-6:], again]),
-    )  # fmt: skip
+    return read
 
 
 def read_constants(graph_def: Any) -> dict[str, np.ndarray[Any, Any]]:  # noqa: ANN401

@@ -10,7 +10,7 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
 from isomorph.core import patch as edits
-from isomorph.core.editing import EditDispatcher, applies, unknown_name
+from isomorph.core.editing import EditDispatcher, applies, named, unknown_name
 from isomorph.core.errors import UsageError
 from isomorph.frameworks.tflite.buffers import DTYPES, packed
 from isomorph.frameworks.tflite.describe import output_names
@@ -84,14 +84,10 @@ class Editor(EditDispatcher):
             self.model.buffers[place] = schema.BufferT()
 
     def _node(self, name: str) -> Any:  # noqa: ANN401
-        if name not in self.nodes:
-            raise unknown_name("node", name)
-        return self.nodes[name]
+        return named(self.nodes, "node", name)
 
     def _index(self, name: str) -> int:
-        if name not in self.tensors:
-            raise unknown_name("tensor", name)
-        return self.tensors[name]
+        return named(self.tensors, "tensor", name)
 
     @applies(edits.SetAttribute)
     def _set_attribute(self, edit: edits.SetAttribute) -> None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isomorph.core.errors import UsageError
 from isomorph.core.lazy import require
 from isomorph.core.model import Model
 from isomorph.frameworks.tflite.file_signature import looks_like_model
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from isomorph.core.subgraph import Piece
     from isomorph.core.trace import Arrays
     from isomorph.frameworks.tflite.program import TfliteProgram
-    from isomorph.frameworks.tflite.read import LoadedModel
     from isomorph.proof.calls import Meanings
 
 _HEAD = 64 << 10
@@ -53,24 +51,23 @@ class TfliteFramework:
 
     def hand_over(self, source: Any, example: Mapping[str, Any], folder: Path) -> Path:  # noqa: ANN401
         """Write the bytes to a file for a worker; nothing is traced, so no example is used."""
-        from isomorph.store.atomic import new_file
+        from isomorph.store.model_bytes import write_copy
 
-        path = folder / "model.tflite"
-        with new_file(path) as stream:
-            stream.write(bytes(source))
-        return path
+        return write_copy(bytes(source), folder / "model.tflite")
 
     def load(self, source: Any, options: Mapping[str, str]) -> Model:  # noqa: ANN401
         """Read, check and describe; weights stay in the file until somebody wants them."""
         require("ai_edge_litert", extra="tflite", needed_for="framework 'tflite'")
         from isomorph.frameworks.tflite.describe import describe, notes_on
+        from isomorph.frameworks.tflite.read import loaded
+        from isomorph.store.model_bytes import opened
 
-        loaded, location = _open(source)
-        program = loaded.program
+        found, location = opened(source, loaded, framework=self.name, suffix=self.suffix)
+        program = found.program
         return Model(
             framework=self.name,
             location=location,
-            digest=loaded.digest,
+            digest=found.digest,
             graph=describe(program),
             producer=program.description,
             opset={"tflite": program.version},
@@ -82,16 +79,16 @@ class TfliteFramework:
 
     def save(self, model: Model, path: Path) -> None:
         """Write a copy of the flatbuffer."""
-        from isomorph.frameworks.tflite.read import save
+        from isomorph.store.model_bytes import write_copy
 
-        save(model.native, Path(path))
+        write_copy(model.native.data, Path(path), model.native.path)
 
     def apply(self, model: Model, patch: Patch, path: Path) -> None:
         """Write a patched copy; the result passes the same checks as any model that is read."""
         from isomorph.frameworks.tflite.edit import patched
-        from isomorph.frameworks.tflite.read import write
+        from isomorph.store.model_bytes import write_copy
 
-        write(patched(model.native, patch), Path(path), source=model.native.path)
+        write_copy(patched(model.native, patch), Path(path), model.native.path)
 
     def apply_in_memory(self, model: Model, patch: Patch) -> Model:
         """The patched model in memory, for the oracle to try a few tensors of it."""
@@ -102,24 +99,9 @@ class TfliteFramework:
     def cut(self, model: Model, piece: Piece, feeds: Arrays, path: Path) -> None:
         """Write a part of the model, or a body inside it, as a flatbuffer of its own."""
         from isomorph.frameworks.tflite.subgraph import piece_of
-        from isomorph.store.atomic import new_file
+        from isomorph.store.model_bytes import write_copy
 
-        with new_file(Path(path)) as stream:
-            stream.write(piece_of(model.native, piece))
-
-
-def _open(source: Any) -> tuple[LoadedModel, str]:  # noqa: ANN401
-    from isomorph.frameworks.tflite.read import open_bytes, open_path
-
-    if isinstance(source, (str, Path)):
-        return open_path(Path(source)), str(source)
-    if isinstance(source, (bytes, bytearray)):
-        return open_bytes(bytes(source)), "bytes in memory"
-    raise UsageError(
-        "UNSUPPORTED_SOURCE",
-        f"framework 'tflite' cannot read a {type(source).__name__}",
-        fix="pass the path of a .tflite file or its bytes",
-    )
+        write_copy(piece_of(model.native, piece), Path(path))
 
 
 def _metadata(program: TfliteProgram) -> dict[str, str]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from isomorph.frameworks.tflite.op_facts import NOISY_INSIDE
 from isomorph.frameworks.tflite.program import ABSENT, TfliteTensor
-from isomorph.kernels.tflite.quantized import Grid, Reach, onto, reals, stored_reals
+from isomorph.kernels.tflite.quantized import Grid, Reach, onto, real_operands
 from isomorph.oracle.call import Call, Kernel
 from isomorph.oracle.dtypes import is_float, numpy_dtype
 from isomorph.oracle.noise import NO_NOISE, Array
@@ -80,25 +80,9 @@ class TfliteStep(Step[int]):
         noise: Any,  # noqa: ANN401
     ) -> Sequence[Any]:
         """Real numbers instead of quantized integers."""
-        return [
-            view(value)
-            if grid is None or not isinstance(value.data, np.ndarray)
-            else self._real(index, value, grid, noise)
-            for index, value, grid in zip(self.inputs, inputs, self.grids, strict=True)
-        ]
-
-    def _real(self, index: int, value: EvalValue, grid: Grid, noise: Any) -> Array:  # noqa: ANN401
-        if not value.constant or value.data.dtype == np.float64:
-            return reals(value.data, grid)
-        if not noise.quantizers or grid.dtype in ("int32", "int64"):
-            key = (self.part, index)
-            array: Array = self.weights.derived(
-                key, id(grid), value, lambda: reals(value.data, grid)
-            )
-            return array
-        # The step of a stored tensor belongs to the tensor: everyone who reads it sees the same.
-        noise.enter(("stored", self.part, index), noise.unit)
-        return stored_reals(value.data, grid, Call(op="stored", noise=noise))
+        keys = ((self.part, index) for index in self.inputs)
+        ends = zip(keys, inputs, self.grids, strict=True)
+        return real_operands(ends, self.weights, view, noise)
 
     def compute(self, call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """By our kernel, and then onto the grids of the outputs."""

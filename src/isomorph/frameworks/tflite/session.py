@@ -8,7 +8,6 @@ LiteRT's own way, preserving all tensors, hands out memory that XNNPACK never wr
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -16,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import ai_edge_litert
 import numpy as np
 
-from isomorph.core.cutting import unfed_inputs
+from isomorph.core.cutting import refuse_noise, unfed_inputs
 from isomorph.core.errors import UsageError
+from isomorph.core.kept_pieces import KeptPieces
 from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.frameworks.tflite.buffers import HANDLES
 from isomorph.frameworks.tflite.cut import Cutter, Slice
@@ -48,14 +48,13 @@ class TfliteSession:
         self._program: TfliteProgram = model.native
         self._file, self._settings = model.location, settings
         self._cutter = Cutter(self._program)
-        self._pieces: OrderedDict[Any, tuple[Opening, Mapping[int, int]]] = OrderedDict()
+        self._pieces: KeptPieces[tuple[Opening, Mapping[int, int]]] = KeptPieces(KEPT_PIECES)
         self._deployed = self._opened(_source(self._program), settings, self._cutter.whole)
         self.environment = self._completed(environment, self._delegate())
 
     def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
         """Compute ``fetch`` from ``feeds``; both may name any top-level tensor."""
-        if noise is not None:
-            raise UsageError("NO_NOISE", "only an oracle can be disturbed, not LiteRT")
+        refuse_noise(noise, "LiteRT")
         wanted = {name: self._cutter.find(name) for name in fetch}
         given = self._given(feeds)
         found: dict[int, Any] = {}
@@ -70,8 +69,6 @@ class TfliteSession:
 
     def close(self) -> None:
         """Let go of every interpreter."""
-        for opening, _ in self._pieces.values():
-            opening.close()
         self._pieces.clear()
         self._deployed.close()
 
@@ -159,17 +156,12 @@ class TfliteSession:
         replaced: Mapping[int, Array],
         settings: Settings,
     ) -> tuple[Opening, Mapping[int, int]]:
-        key = (feeds, fetch, settings)
-        if key in self._pieces and not replaced:
-            self._pieces.move_to_end(key)
-            return self._pieces[key]
-        cut = build(self._program, piece, feeds, fetch, replaced)
-        opening = self._opened({"model_content": cut.data}, settings, piece)
-        if not replaced:
-            self._pieces[key] = (opening, cut.places)
-            while len(self._pieces) > KEPT_PIECES:
-                self._pieces.popitem(last=False)
-        return opening, cut.places
+
+        def opened() -> tuple[Opening, Mapping[int, int]]:
+            cut = build(self._program, piece, feeds, fetch, replaced)
+            return self._opened({"model_content": cut.data}, settings, piece), cut.places
+
+        return opened() if replaced else self._pieces.get((feeds, fetch, settings), opened)
 
     def _opened(self, source: Mapping[str, Any], settings: Settings, piece: Slice) -> Opening:
         try:

@@ -7,7 +7,9 @@ from zero or upwards, and some round twice, so under noise a tie may go either w
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +18,11 @@ from isomorph.kernels.registry import kernel
 from isomorph.kernels.tflite.activations import TFLITE
 from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
+
+if TYPE_CHECKING:
+    from isomorph.oracle.step import View
+    from isomorph.oracle.value import EvalValue
+    from isomorph.oracle.weights import WeightCache
 
 TIE = 2.0**-14
 """Quanta about a tie within which any kernel may decide either way."""
@@ -62,6 +69,41 @@ def stored_reals(integers: Array, grid: Grid, call: Call) -> Array:
     if not call.noise.quantizers:
         return real
     return np.asarray(real + ideal_rounding(real, grid.dtype, grid.axis, call, block=grid.block))
+
+
+def real_operands(
+    ends: Iterable[tuple[Hashable, EvalValue, Grid | None]],
+    weights: WeightCache[Any],
+    view: View,
+    noise: Any,  # noqa: ANN401
+) -> list[Any]:
+    """The inputs of a node by their keys, in real numbers where they lie on a grid.
+
+    What is made of a stored tensor is kept in ``weights`` under its key.
+    """
+    return [
+        view(value)
+        if grid is None or not isinstance(value.data, np.ndarray)
+        else _real(key, value, grid, weights, noise)
+        for key, value, grid in ends
+    ]
+
+
+def _real(
+    key: Hashable,
+    value: EvalValue,
+    grid: Grid,
+    weights: WeightCache[Any],
+    noise: Any,  # noqa: ANN401
+) -> Array:
+    if not value.constant or value.data.dtype == np.float64:
+        return reals(value.data, grid)
+    if not noise.quantizers or grid.dtype in ("int32", "int64"):
+        array: Array = weights.derived(key, id(grid), value, lambda: reals(value.data, grid))
+        return array
+    # The step of a stored tensor belongs to the tensor: everyone who reads it sees the same.
+    noise.enter(("stored", *(key if isinstance(key, tuple) else (key,))), noise.unit)
+    return stored_reals(value.data, grid, Call(op="stored", noise=noise))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -98,13 +98,6 @@ def test_wrong_feeds_names_and_settings_are_refused(model):
         opened(model, optimization="off")
 
 
-def test_settings_are_shown_as_code():
-    lines = JaxRuntime().settings_code({"optimization": "unfused", "matmul_precision": "high"})
-    assert 'xla_disable_hlo_passes": "fusion"' in lines[0]
-    assert "jax_default_matmul_precision" in lines[1]
-    assert JaxRuntime().settings_code({}) == ()
-
-
 def test_wide_numbers_stay_wide(tmp_path):
     from jax import export
 

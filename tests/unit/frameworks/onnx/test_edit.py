@@ -170,6 +170,24 @@ def test_a_body_is_edited_under_its_own_names(tmp_path):
     assert np.array_equal(other, 2 * X), "the other branch reads what it read before"
 
 
+def test_a_constant_of_a_body_has_a_path(tmp_path):
+    proto = onnx.parser.parse_model(
+        '<ir_version: 9, opset_import: ["" : 20]> g (float[1,3] x, bool c) => (float[1,3] y)'
+        " <float[1] w = {2.0}> {"
+        " [choose] y = If(c) <then_branch = a () => (float[1,3] t) <float[1] k = {3.0}>"
+        " { t = Mul(x, k) }, else_branch = b () => (float[1,3] e) { e = Mul(x, w) }> }"
+    )
+    path, fixed = tmp_path / "if.onnx", tmp_path / "fixed.onnx"
+    onnx.save(proto, path)
+    place = "choose/then_branch#0/k"
+    patch = Patch(summary="", edits=(edits.SetConstant(tensor=place, value=np.array([5.0])),))
+    FRAMEWORK.apply(FRAMEWORK.load(path, {}), patch, fixed)
+    session = onnxruntime.InferenceSession(fixed, providers=["CPUExecutionProvider"])
+    found = [session.run(None, {"x": X, "c": np.array(each)})[0] for each in (True, False)]
+    assert np.array_equal(found[0], 5 * X)
+    assert np.array_equal(found[1], 2 * X)
+
+
 @pytest.mark.parametrize(
     "edit",
     [

@@ -56,6 +56,18 @@ def test_values_are_mapped_and_not_copied(folder, offset, length):
     assert np.array_equal(array, VALUES)
 
 
+def test_a_large_tensor_is_mapped_once_and_packed_ones_are_not_held(folder, monkeypatch):
+    from isomorph.frameworks.onnx import model
+
+    monkeypatch.setattr(model, "_LARGE", 1)
+    held = opened(folder, referring("w.bin")).model
+    assert held.initializer("w") is held.initializer("w")
+    assert np.array_equal(held.initializer("w"), VALUES)
+    packed = referring("w.bin", dtype=TensorProto.INT4, dims=(128,))
+    held = opened(folder, packed).model
+    assert held.initializer("w") is not held.initializer("w")
+
+
 def test_any_offset_will_do(folder):
     (folder / "w.bin").write_bytes(b"abc" + VALUES.tobytes() + b"d")
     array = opened(folder, referring("w.bin", offset=3)).model.initializer("w")

@@ -7,7 +7,8 @@ from isomorph import registry
 from isomorph.core.errors import UsageError
 from isomorph.core.subgraph import Piece
 from isomorph.core.trace import Environment
-from isomorph.frameworks.openvino.cut import Cutter, escaped
+from isomorph.frameworks.openvino.cut import Cutter
+from isomorph.frameworks.openvino.xml_graph import escaped
 from openvino_building import network
 
 FRAMEWORK = registry.framework("openvino")

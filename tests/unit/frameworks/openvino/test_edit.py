@@ -92,6 +92,23 @@ def test_a_node_behind_and_one_ahead(model, tmp_path):
     assert np.allclose(found["halved"], found["pool"] / 2)
 
 
+def test_behind_an_output_its_name_goes_to_what_callers_get_now(tmp_path):
+    path = network(tmp_path / "m.xml")
+    text = path.read_text(encoding="utf-8")
+    assert text.count('names="logits"') == 1
+    text = text.replace('names="logits"', 'names="scores"')
+    path.write_text(text, encoding="utf-8")
+    model = FRAMEWORK.load(path, {})
+    names = [each.name for each in model.graph.outputs]
+    assert "scores" in names
+    before = run(model, "scores")["scores"]
+    one = AddConstant(name="one", value=np.float32(1.0))
+    behind = InsertBehind(tensor="scores", op="Add", name="plus", inputs=("", "one"))
+    changed = patched(model, tmp_path, one, behind)
+    assert [each.name for each in changed.graph.outputs] == names
+    assert np.allclose(run(changed, "scores")["scores"], before + 1)
+
+
 def test_in_memory(model):
     edit = SetConstant(tensor="b", value=np.zeros((1, 4, 1, 1), np.float32))
     changed = FRAMEWORK.apply_in_memory(model, Patch(summary="", edits=(edit,)))

@@ -128,3 +128,19 @@ def test_a_run_releases_weights_that_it_has_used(archive, held, releases, monkey
         np.testing.assert_array_equal(found, TwoWeights()(torch.from_numpy(x)).numpy())
     # After each step that reads a large weight, and at the end.
     assert len(calls) == releases
+
+
+@pytest.mark.parametrize(
+    ("slow", "memory", "stays"), [(1, None, True), (1, 1 << 40, True), (1, 1 << 10, False),
+                                  (1 << 40, None, False)]
+)  # fmt: skip
+def test_a_file_that_is_slow_to_read_stays_mapped_where_memory_is_ample(
+    archive, slow, memory, stays, monkeypatch
+):
+    _, weights = read_static(archive)
+    released = []
+    monkeypatch.setattr(mapped_weights, "_SLOW_TO_READ", slow)
+    monkeypatch.setattr(mapped_weights, "memory_limit", lambda: memory)
+    monkeypatch.setattr(weights, "_release", lambda *part: released.append(part))
+    weights.release()
+    assert bool(released) != stays
