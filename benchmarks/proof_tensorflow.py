@@ -77,7 +77,12 @@ def _examine(folder: Path, seed: Sequence[int], counts: Counter[str]) -> None:
         if not _write(folder / "other", changed, shape, whole=whole):
             counts["refused by TensorFlow"] += 1
             continue
-        results = [applied(changed, tf.constant(each)).numpy() for each in inputs]
+        try:
+            results = [applied(changed, tf.constant(each)).numpy() for each in inputs]
+        except tf.errors.OpError:
+            # Some sizes are looked at in a run alone.
+            counts["refused by TensorFlow"] += 1
+            continue
         apart = max(_distance(a, b) for a, b in zip(expected, results, strict=True))
         group = "different" if apart > SEEN else "same"
         counts[group] += 1
