@@ -27,6 +27,7 @@ from isomorph.repair.proof import GOOD, measured_on, measured_pairs, much_worse,
 from isomorph.repair.settings_search import only_runtime_wrong, restoring_settings
 from isomorph.repair.unsigned_weights import unsigned_weights
 from isomorph.repair.weight_targets import constant_targets, is_unseen, revealing_samples
+from isomorph.repair.whole_replacement import replaces_everything
 from isomorph.sessions.in_process import can_free_axes, can_patch
 from isomorph.sessions.model_handle import ModelHandle
 
@@ -243,6 +244,9 @@ class RepairRun:
         text = "; ".join(each.patch.summary for each in chosen)
         try:
             handle = self.patched(state.handle, [each.patch for each in chosen])
+            if replaces_everything(handle.model.graph, [each.patch for each in applied]):
+                self.refused.append(message("REPAIR.replaces_everything", patch=text))
+                return None
             reports = self.measured(handle)
         except IsomorphError as error:
             self.refused.append(message("REPAIR.refused", patch=text, reason=error.sentence))

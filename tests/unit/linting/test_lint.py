@@ -124,6 +124,6 @@ def test_equal_remarks_share_one_block():
     )  # fmt: skip
     text = list(lines(Lint(model=summary, to="tflite", width="", remarks=remarks)))
     assert text[:2] == ["warning[ISO101] Det cannot be converted", "  at   node det0"]
-    assert "       and 5 more: --format json" in text
+    assert "       … and 5 more: --format json" in text
     assert text.count("  fix  do without") == 1
     assert text[-1] == "m.onnx: 9 warnings on the way to tflite"

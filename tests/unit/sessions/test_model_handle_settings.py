@@ -9,7 +9,7 @@ from isomorph.sessions.model_handle import completed
 @pytest.mark.parametrize(
     ("runtime", "key", "fix"),
     [
-        ("onnxruntime", "opitmization", "did you mean 'optimization'?"),
+        ("onnxruntime", "opitmization", "--set optimization=…"),
         ("tflite", "opitmization", "did you mean 'optimization', a setting of"),
         ("tflite", "providers", "leave it out for this side"),
         ("tflite", "zzzz", "name one of these"),

@@ -75,7 +75,7 @@ _TEXTS: Mapping[str, tuple[str, ...]] = {
     "UNKNOWN_SETTING.near": (
         "runtime {runtime!r} has no setting {name!r}",
         "it knows: {known}",
-        "did you mean {near!r}?",
+        "--set {near}=…",
     ),
     "UNKNOWN_SETTING.near_other": (
         "runtime {runtime!r} has no setting {name!r}",

@@ -16,6 +16,9 @@ OUTCOMES: Mapping[str, str] = {
     "REPAIR.run": "the file is right and its run is not: run it with {flags}",
     "REPAIR.floats": "{kept} of {count} quantized nodes stay in float; {reason}",
     "REPAIR.refused": "{patch}: {reason}",
+    "REPAIR.replaces_everything": (
+        "{patch}: nothing of the candidate would be left, and the result would be the reference"
+    ),
     "REPAIR.no_gain": "{patch}: gains nothing beside the others",
     "REPAIR.not_located": "the search for the faulty node failed: {error}",
     "REPAIR.fix_failed": "the fix for {cause} failed: {error}",
